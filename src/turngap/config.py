@@ -1,0 +1,216 @@
+"""What was asked for, frozen: every setting of a run, resolved once and written beside the results.
+
+The command line resolves file < environment < options into one `EvalConfig`. What it holds determines the figures,
+except the model's own randomness; two runs with equal `identity` may share a directory. Secrets are not part of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from turngap import jsonio
+from turngap.errors import ConfigError, UsageError
+
+PROTOCOLS = ("text", "turn", "strict", "replay", "workflow")
+"""The protocols of `turngap eval`, in the order of every table."""
+
+
+class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which conversations."""
+
+    paths: tuple[str, ...]
+    """Files or folders."""
+    format: str | None = None
+    """Name of the format; None to detect it."""
+    tools: str | None = None
+    """File with tool schemas for recordings that have none."""
+    only_successful: bool = False
+    """Keep only conversations that the file marks as rewarded."""
+    skip_bad: bool = False
+    """Go on past records that cannot be read, and count them."""
+    limit: int | None = None
+    """Keep at most this many conversations."""
+    sample: bool = False
+    """Whether `limit` draws at random (by `EvalConfig.seed`) instead of taking the first."""
+
+
+class Prices(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Money per million tokens."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+    """Per million cached prompt tokens; None: as `prompt`."""
+
+
+class ModelConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which model, and how it is asked."""
+
+    spec: str
+    """``openai/NAME``, ``local/smollm2``, ``local/FILE.gguf``, ``baseline/NAME?key=value``, ``recorded/FILE``."""
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    """Name of the environment variable that holds the key; the key itself is never stored."""
+    temperature: float = 0.0
+    max_tokens: int = 1024
+    """Most tokens of one answer."""
+    seed: int | None = None
+    extra_body: dict[str, Any] = {}
+    """Further fields of the request body."""
+    tool_parser: str = "auto"
+    """Which text dialects are tried when the server returns no tool calls: auto, none, or one dialect's name."""
+    fold_roles: bool = False
+    """Fold system text into the first user turn and tool results into user turns, for templates that refuse them."""
+    send_reasoning: bool = False
+    """Send recorded reasoning of the current turn back to the server."""
+    context_length: int | None = None
+    """The model's context in tokens; None to ask the server."""
+    timeout: float = 120.0
+    """Seconds for one request."""
+    give_up_after: float = 600.0
+    """Seconds of retrying one request before the unit is errored."""
+    concurrency: int = 8
+    """Requests under way at once."""
+    prices: Prices | None = None
+
+    @property
+    def provider(self) -> str:
+        """The part of `spec` before the first slash."""
+        return self.spec.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """The part of `spec` after the first slash, without the query."""
+        return self.spec.partition("/")[2].partition("?")[0]
+
+    def options(self) -> dict[str, str]:
+        """The query part of `spec`: ``baseline/noisy?p_tool=0.7`` has ``{"p_tool": "0.7"}``.
+
+        Raises:
+            UsageError: an option without ``=``, or given twice.
+        """
+        found: dict[str, str] = {}
+        for part in filter(None, self.spec.partition("?")[2].split("&")):
+            key, equals, value = part.partition("=")
+            if not equals or key in found:
+                raise UsageError(f"model {self.spec!r}: option {part!r} should be one key=value")
+            found[key] = value
+        return found
+
+
+class JudgeConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which judges. `rules` needs no model; every other spec is a model's."""
+
+    specs: tuple[str, ...] = ("rules",)
+    """The first one gives the headline figures; several also give agreement."""
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    max_tokens: int = 1024
+    timeout: float = 120.0
+    give_up_after: float = 600.0
+    concurrency: int = 8
+    similarity_floor: float = 0.0
+    """`rules`: least ROUGE-1 of a text decision that states no facts at all."""
+    prices: Prices | None = None
+
+
+class MatchConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How calls are normalised before they are compared; DESIGN order, each step switchable."""
+
+    parse_strings: bool = True
+    """Arguments, and object or array values, given as a JSON string are parsed."""
+    coerce: bool = True
+    """Values are coerced to the schema's type where nothing is lost."""
+    fold_text: bool = True
+    """Strings are NFC-normalised, trimmed, inner white space folded."""
+    defaults: bool = True
+    """A default, or null for an optional argument, equals an absent one."""
+    sets: bool = True
+    """Arrays that the schema calls uniqueItems compare without order."""
+    enum_case: bool = True
+    """Case is ignored for an enum whose values stay distinct without it."""
+    compare_args: dict[str, tuple[str, ...]] = {}
+    """Tool -> the only arguments that count, e.g. ``{"hand_over": []}``."""
+    set_args: dict[str, tuple[str, ...]] = {}
+    """Tool -> array arguments that compare without order although the schema does not say so."""
+    fold_times: dict[str, tuple[str, ...]] = {}
+    """Tool -> arguments in which spellings of one instant (Z, +00:00) are equal."""
+
+
+class ReplayConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rules of the closed loop."""
+
+    retries: int = 2
+    """Further attempts at a due decision after the first; P1 has two."""
+    when_silent: str = "carry"
+    """Text while calls are due: ``carry`` them over, or ``fail`` at once."""
+    after_failure: str = "stop"
+    """``stop``, or ``continue`` with the due decision repaired."""
+    max_steps: int | None = None
+    """Messages of the model; None: 2 x recorded decisions + 10."""
+
+
+class TextConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How text is compared."""
+
+    tokenizer: str = "auto"
+    """``auto``: unicode for a pair with letters outside ASCII, else default; ``default``; ``unicode``."""
+
+
+class EvalConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One evaluation: one model on one data set under some protocols."""
+
+    data: DataConfig
+    model: ModelConfig
+    judge: JudgeConfig = JudgeConfig()
+    protocols: tuple[str, ...] = PROTOCOLS
+    match: MatchConfig = MatchConfig()
+    replay: ReplayConfig = ReplayConfig()
+    text: TextConfig = TextConfig()
+    seed: int = 0
+    """For sampling conversations and for the bootstrap."""
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.protocols if name not in PROTOCOLS]
+        if unknown or not self.protocols:
+            raise UsageError(f"unknown protocol {', '.join(unknown) or '(none)'}; known: all, {', '.join(PROTOCOLS)}")
+        if self.replay.when_silent not in ("carry", "fail"):
+            raise UsageError(f"--when-silent is carry or fail, not {self.replay.when_silent!r}")
+        if self.replay.after_failure not in ("stop", "continue"):
+            raise UsageError(f"--after-failure is stop or continue, not {self.replay.after_failure!r}")
+
+    def generation_identity(self) -> dict[str, Any]:
+        """The settings that decide what the model produces. A stored run with others cannot be resumed."""
+        model = msgspec.to_builtins(self.model)
+        for pace in ("timeout", "give_up_after", "concurrency", "prices"):
+            model.pop(pace)
+        return {"model": model, "replay": msgspec.to_builtins(self.replay), "match": msgspec.to_builtins(self.match)}
+
+    def digest(self) -> str:
+        """Identity of the whole configuration."""
+        return jsonio.digest(self)
+
+
+def differences(ours: Any, theirs: Any, prefix: str = "") -> list[str]:
+    """Name every setting in which two plain structures differ, as ``path: ours, stored theirs``."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [
+            line
+            for key in sorted({*ours, *theirs})
+            for line in differences(ours.get(key), theirs.get(key), f"{prefix}.{key}" if prefix else key)
+        ]
+    return [] if ours == theirs else [f"{prefix}: {ours!r} asked for, {theirs!r} stored"]
+
+
+def decode(text: str, kind: type[EvalConfig] = EvalConfig) -> EvalConfig:
+    """Read a stored configuration.
+
+    Raises:
+        ConfigError: a field is unknown or of the wrong type (the message names it).
+    """
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.MsgspecError as error:
+        raise ConfigError(f"configuration: {error}") from None

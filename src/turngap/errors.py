@@ -1,0 +1,95 @@
+"""Every error turngap raises on purpose, and the boundary each one stands for.
+
+::
+
+    TurngapError                     one line for the person; exit code in `exit_code`
+    ├── UsageError                   the command or an option makes no sense                 (exit 2)
+    ├── DataError                    a file cannot be read: where, what is wrong, what to do (exit 2)
+    ├── ConfigError                  settings that contradict each other or a stored run     (exit 2)
+    ├── MissingExtra                 an optional package is not installed                    (exit 2)
+    ├── StoreError                   the run directory cannot be used                        (exit 2)
+    └── UnitError                    one unit of work could not be measured; becomes a record
+        ├── EndpointError            the model's server failed: time-out, 5xx, unreadable answer
+        ├── ContextOverflow          the prompt does not fit; the protocol decides whose fault it is
+        ├── JudgeError               no verdict could be had
+        ├── DataFault                the recording makes this unit unmeasurable
+        └── HarnessFault             turngap itself failed (an internal error, kept with its text)
+
+`TurngapError` subclasses are what a command prints as one line. A `UnitError` never ends a run: the one capture point
+(`turngap.protocols.capture`) turns it into a stored `Failure` and the unit counts as errored, never as a
+model failure. Model mistakes are not errors at all: they are predictions that score zero.
+
+All classes pickle, so that a remote worker can raise them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TurngapError(Exception):
+    """An error meant for the person at the terminal: `str(error)` is one line that says what to do."""
+
+    exit_code = 2
+
+
+class UsageError(TurngapError):
+    """A command, option or name that makes no sense; the message lists what would."""
+
+
+class DataError(TurngapError):
+    """Input that cannot be read.
+
+    `file`, `line` (1-based; None when the format has no lines) and `field` (a path such as ``messages[3].role``)
+    say where; `problem` says what is wrong and what to do.
+    """
+
+    def __init__(self, problem: str, *, file: str = "", line: int | None = None, field: str = "") -> None:
+        self.problem, self.file, self.line, self.field = problem, file, line, field
+        where = f"{file}:{line}" if file and line is not None else file
+        super().__init__(": ".join(" ".join(part.split()) for part in (where, field, problem) if part))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_data_error, (type(self), self.problem, self.file, self.line, self.field)
+
+
+def _rebuild_data_error(cls: type[DataError], problem: str, file: str, line: int | None, field: str) -> DataError:
+    return cls(problem, file=file, line=line, field=field)
+
+
+class ConfigError(TurngapError):
+    """Settings that contradict each other, or a stored run that was made with others."""
+
+
+class MissingExtra(TurngapError):
+    """An optional package is missing; the message holds the exact command that installs it."""
+
+
+class StoreError(TurngapError):
+    """A run directory that is locked, damaged, full or not a run."""
+
+
+class UnitError(TurngapError):
+    """One unit could not be measured. Kept as a record, shown as errored, left out of the denominators."""
+
+    exit_code = 1
+
+
+class EndpointError(UnitError):
+    """The model's server failed after all retries (time-out, refused connection, 429, 5xx, unreadable answer)."""
+
+
+class ContextOverflow(UnitError):
+    """The prompt does not fit the model's context; whether that is the model's own doing, the protocol decides."""
+
+
+class JudgeError(UnitError):
+    """A judge gave no usable verdict, also after it was asked again."""
+
+
+class DataFault(UnitError):
+    """The recording itself makes this unit unmeasurable (for example, gold history longer than the context)."""
+
+
+class HarnessFault(UnitError):
+    """An internal error of turngap while it worked on one unit. Always worth a bug report."""

@@ -1,0 +1,152 @@
+"""JSON as turngap reads and writes it: strict, canonical, digestible.
+
+One place decides how text becomes values: duplicate keys and NaN are refused, integers keep all digits, lone surrogates
+(which no file can hold) become U+FFFD. Lines are cut at ``\\n`` only, on bytes, so that U+2028 and U+0085 inside a
+string never split a record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BOM = b"\xef\xbb\xbf"
+_MAX_DEPTH = 200
+
+
+class JsonError(ValueError):
+    """Text that is not strict JSON; the message names the position."""
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise JsonError(f"key {key!r} stands twice in one object")
+            seen.add(key)
+    return result
+
+
+def _constant(name: str) -> Any:
+    raise JsonError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
+
+
+def loads(text: str | bytes) -> Any:
+    """Parse strict JSON.
+
+    Raises:
+        JsonError: not JSON, with line and column; a duplicate key; NaN or Infinity; nesting beyond 200 levels.
+    """
+    if isinstance(text, bytes):
+        try:
+            text = text.removeprefix(_BOM).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise JsonError(f"not UTF-8 at byte {error.start}") from None
+    try:
+        value = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        where = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+        raise JsonError(f"{error.msg} at {where}") from None
+    except RecursionError:
+        raise JsonError("nested too deeply") from None
+    except JsonError:
+        raise
+    except ValueError as error:
+        raise JsonError(str(error)) from None
+    if "\\u" in text or _SURROGATE.search(text):
+        value = _scrub(value)
+    if _deeper_than(value, _MAX_DEPTH):
+        raise JsonError("nested too deeply")
+    return value
+
+
+def _deeper_than(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return False
+    return True
+
+
+def clean(text: str) -> str:
+    """Replace lone surrogates, which cannot be encoded, by U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _scrub(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_scrub(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): _scrub(item) for key, item in value.items()}
+    return value
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def encode(value: Any) -> bytes:
+    """Encode values or Structs as compact JSON in field order."""
+    return _ENCODER.encode(value)
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """Encode plain values or Structs as strict JSON text; non-ASCII letters stay readable."""
+    text = _ENCODER.encode(value)
+    return (msgspec.json.format(text, indent=indent) if indent else text).decode()
+
+
+def canonical(value: Any) -> str:
+    """One text per value: keys sorted, no spaces; numbers that are equal are spelled alike (5 and 5.0, not true and 1)."""
+    return json.dumps(_canonical_numbers(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _canonical_numbers(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, dict):
+        return {key: _canonical_numbers(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_canonical_numbers(item) for item in value]
+    return value
+
+
+def digest(value: Any) -> str:
+    """SHA-256 (hex) of a value's deterministic JSON; Structs are allowed. The content identity used throughout."""
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+def read_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield (1-based line number, line without its end) of a JSONL stream; blank lines and a leading BOM are skipped."""
+    for number, line in enumerate(stream, start=1):
+        if number == 1:
+            line = line.removeprefix(_BOM)
+        line = line.strip(b" \t\r\n")
+        if line:
+            yield number, line
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write a file so that a reader or a kill sees the old or the new content, never half of it."""
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
