@@ -18,8 +18,24 @@ from turngap.data import (
 )
 
 _TOOLS: list[dict[str, Any]] = [
-    {"name": "get_booking", "parameters": {"type": "object", "properties": {"booking_id": {"type": "string"}}, "required": ["booking_id"], "additionalProperties": False}},
-    {"name": "find_customer", "parameters": {"type": "object", "properties": {"email": {"type": "string"}}, "required": ["email"], "additionalProperties": False}},
+    {
+        "name": "get_booking",
+        "parameters": {
+            "type": "object",
+            "properties": {"booking_id": {"type": "string"}},
+            "required": ["booking_id"],
+            "additionalProperties": False,
+        },
+    },
+    {
+        "name": "find_customer",
+        "parameters": {
+            "type": "object",
+            "properties": {"email": {"type": "string"}},
+            "required": ["email"],
+            "additionalProperties": False,
+        },
+    },
     {
         "name": "move_booking",
         "parameters": {
@@ -42,14 +58,27 @@ _TOOLS: list[dict[str, Any]] = [
             "type": "object",
             "properties": {
                 "booking_id": {"type": "string"},
-                "contact": {"type": "object", "properties": {"name": {"type": "string"}, "postcode": {"type": "string"}}},
+                "contact": {
+                    "type": "object",
+                    "properties": {"name": {"type": "string"}, "postcode": {"type": "string"}},
+                },
             },
             "required": ["booking_id"],
         },
     },
-    {"name": "add_note", "parameters": {"type": "object", "properties": {"booking_id": {"type": "string"}, "text": {"type": "string"}}, "required": ["booking_id", "text"]}},
+    {
+        "name": "add_note",
+        "parameters": {
+            "type": "object",
+            "properties": {"booking_id": {"type": "string"}, "text": {"type": "string"}},
+            "required": ["booking_id", "text"],
+        },
+    },
     {"name": "list_slots", "parameters": {"type": "object", "properties": {}}},
-    {"name": "hand_over", "parameters": {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}},
+    {
+        "name": "hand_over",
+        "parameters": {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]},
+    },
 ]
 _POLICY = "You work for a boat hire. Look a booking up before you change it. Ask for a yes before you move it. Today is 2031-05-01."
 
@@ -66,7 +95,11 @@ def boat_record() -> dict[str, Any]:
 
     def call(call_id: str, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         function = {"name": name, "arguments": json.dumps(arguments)}
-        return {"role": "assistant", "content": None, "tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+        return {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": call_id, "type": "function", "function": function}],
+        }
 
     return {
         "tools": [{"type": "function", "function": tool} for tool in json.loads(json.dumps(_TOOLS))],
@@ -74,7 +107,11 @@ def boat_record() -> dict[str, Any]:
             {"role": "system", "content": _POLICY},
             {"role": "user", "content": "Please move BK-1042 to 2 May."},
             call("c1", "get_booking", {"booking_id": "BK-1042"}),
-            {"role": "tool", "tool_call_id": "c1", "content": '{"booking_id": "BK-1042", "date": "2031-04-30", "seats": 2, "state": "open"}'},
+            {
+                "role": "tool",
+                "tool_call_id": "c1",
+                "content": '{"booking_id": "BK-1042", "date": "2031-04-30", "seats": 2, "state": "open"}',
+            },
             {"role": "assistant", "content": "It is for two people on 30 April. Shall I move it to 2 May?"},
             {"role": "user", "content": "Yes."},
             call("c2", "move_booking", {"booking_id": "BK-1042", "date": "2031-05-02", "seats": 2}),
@@ -95,7 +132,10 @@ def boat_conversation(boat_tools: tuple[ToolSpec, ...]) -> Conversation:
         messages=(
             UserMessage(content="Please move BK-1042 to 2 May."),
             AssistantMessage(calls=(ToolCall(name="get_booking", arguments={"booking_id": "BK-1042"}),)),
-            ToolMessage(name="get_booking", content='{"booking_id": "BK-1042", "date": "2031-04-30", "seats": 2, "state": "open"}'),
+            ToolMessage(
+                name="get_booking",
+                content='{"booking_id": "BK-1042", "date": "2031-04-30", "seats": 2, "state": "open"}',
+            ),
             AssistantMessage(content="It is for two people on 30 April. Shall I move it to 2 May?"),
             UserMessage(content="Yes."),
             AssistantMessage(calls=(ToolCall(name="move_booking", arguments=move),)),

@@ -38,9 +38,13 @@ class Registry:
         if target is None:
             found = [point for point in self._points() if point.name == name]
             if len(found) > 1:
-                raise UsageError(f"{self.seam[:-1]} {name!r} is defined by several installed packages; use module:attribute")
+                raise UsageError(
+                    f"{self.seam[:-1]} {name!r} is defined by several installed packages; use module:attribute"
+                )
             if not found:
-                raise UsageError(f"unknown {self.seam[:-1]} {name!r}; known: {', '.join(self.names())}; or module:attribute")
+                raise UsageError(
+                    f"unknown {self.seam[:-1]} {name!r}; known: {', '.join(self.names())}; or module:attribute"
+                )
             target = found[0].value
         module, _, attribute = target.partition(":")
         try:
