@@ -1,4 +1,4 @@
-"""JSON as turngap reads and writes it: strict, canonical, digestible.
+r"""JSON as turngap reads and writes it: strict, canonical, digestible.
 
 One place decides how text becomes values: duplicate keys and NaN are refused, integers keep all digits, lone surrogates
 (which no file can hold) become U+FFFD. Lines are cut at ``\\n`` only, on bytes, so that U+2028 and U+0085 inside a
@@ -116,7 +116,7 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
 
 
 def canonical(value: Any) -> str:
-    """One text per value: keys sorted, no spaces; numbers that are equal are spelled alike (5 and 5.0, not true and 1)."""
+    """One text per value: keys sorted, no spaces; equal numbers are spelled alike (5, 5.0; not true, 1)."""
     return json.dumps(_canonical_numbers(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -136,11 +136,9 @@ def digest(value: Any) -> str:
 
 
 def read_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield (1-based line number, line without its end) of a JSONL stream; blank lines and a leading BOM are skipped."""
-    for number, line in enumerate(stream, start=1):
-        if number == 1:
-            line = line.removeprefix(_BOM)
-        line = line.strip(b" \t\r\n")
+    """Yield (1-based number, line without its end) of a JSONL stream, without blank lines and a leading BOM."""
+    for number, raw in enumerate(stream, start=1):
+        line = (raw.removeprefix(_BOM) if number == 1 else raw).strip(b" \t\r\n")
         if line:
             yield number, line
 

@@ -1,7 +1,7 @@
 """Recorded conversations and the decisions in them.
 
-A `Conversation` holds the invariants that everything above relies on; `check` states them and `formats.assemble` is what
-makes them true for the files that people have:
+A `Conversation` holds the invariants that everything above relies on; `check` states them and `turngap.formats` makes
+them true for the files that people have:
 
 * every assistant message with n calls is followed by exactly n tool messages, in the order of the calls;
 * a tool message stands nowhere else;

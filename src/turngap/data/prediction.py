@@ -44,7 +44,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, tag="prediction"):
     """A model's answer to one request."""
 
     message: AssistantMessage
-    """The answer as parsed: text, calls, reasoning. Empty text and no calls is an empty answer, the model's own fault."""
+    """The answer as parsed: text, calls, reasoning. An empty answer has neither text nor calls."""
     raw: str = ""
     """The provider's message as JSON text, verbatim, for re-parsing and audit; empty for baselines."""
     finish: Finish = Finish.STOP

@@ -1,0 +1,1 @@
+"""What tools act on: executable worlds, and the recorded one."""
