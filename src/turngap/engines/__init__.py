@@ -1,0 +1,1 @@
+"""How units of work are run."""

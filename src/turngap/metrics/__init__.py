@@ -1,0 +1,1 @@
+"""Pure functions: call matching, text similarity, intervals, agreement."""
