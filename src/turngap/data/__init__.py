@@ -1,6 +1,16 @@
 """The nouns of the field as immutable values. No I/O here."""
 
-from turngap.data.conversation import Conversation, Decision, Source, check, decisions, requires_tools, results_of
+from turngap.data.conversation import (
+    Conversation,
+    Decision,
+    Segment,
+    Source,
+    check,
+    decisions,
+    requires_tools,
+    results_of,
+    segments,
+)
 from turngap.data.message import (
     ABSENT_RESULT,
     AssistantMessage,
@@ -33,6 +43,7 @@ __all__ = [
     "Problem",
     "Repaired",
     "Score",
+    "Segment",
     "Source",
     "Spoken",
     "SystemMessage",
@@ -47,4 +58,5 @@ __all__ = [
     "decisions",
     "requires_tools",
     "results_of",
+    "segments",
 ]

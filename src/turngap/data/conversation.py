@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from turngap.data.message import AssistantMessage, Message, ToolMessage, ToolSpec
+from turngap.data.message import AssistantMessage, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +71,36 @@ def decisions(conversation: Conversation) -> Iterator[Decision]:
         if isinstance(message, AssistantMessage):
             yield Decision(index=index, position=position, reference=message)
             index += 1
+
+
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
+    """What was said to the agent, and the decisions it made before it was spoken to again."""
+
+    spoken: tuple[UserMessage | SystemMessage, ...]
+    """User messages (and instructions among them) that open the turn; empty where the agent speaks first."""
+    decisions: tuple[Decision, ...]
+    """The recorded decisions of the turn: tool decisions, then at most one text decision; may be empty."""
+    end: int
+    """Index in `Conversation.messages` just past the turn."""
+
+
+def segments(conversation: Conversation) -> list[Segment]:
+    """Cut a conversation at its user messages; instructions in the middle of it cut too."""
+    found: list[Segment] = []
+    spoken: list[UserMessage | SystemMessage] = []
+    made: list[Decision] = []
+    pending = decisions(conversation)
+    for position, message in enumerate(conversation.messages):
+        if isinstance(message, UserMessage | SystemMessage):
+            if made:
+                found.append(Segment(spoken=tuple(spoken), decisions=tuple(made), end=position))
+                spoken, made = [], []
+            spoken.append(message)
+        elif isinstance(message, AssistantMessage):
+            made.append(next(pending))
+    if spoken or made:
+        found.append(Segment(spoken=tuple(spoken), decisions=tuple(made), end=len(conversation.messages)))
+    return found
 
 
 def requires_tools(conversation: Conversation) -> bool:

@@ -1,0 +1,48 @@
+"""Take the conversations of somebody's files into the run directory, and note what was found on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from turngap import formats
+from turngap.engines.base import Progress
+from turngap.errors import DataError
+from turngap.runs.store import RunStore
+
+_SHOWN = 20
+
+
+def take_in(store: RunStore, progress: Progress) -> None:
+    """Read the data of `store.config` into `store`; on a resumed run, check that it is still the same.
+
+    Raises:
+        DataError: a file cannot be read, or holds no conversation.
+        ConfigError: the run was made with other conversations.
+    """
+    config = store.config
+    reading = formats.read(config.data, seed=config.seed)
+    progress.stage("read", 0)
+    count = store.add_conversations(reading)
+    report = _report(reading)
+    if count == 0:
+        left_out = f"; {report['unsuccessful']} without reward were left out" if report["unsuccessful"] else ""
+        raise DataError(f"no conversation to evaluate{left_out}", file=", ".join(config.data.paths))
+    store.set_note("data", report)
+    for kind, number in report["oddities"].items():
+        progress.note(f"{number} x {kind} in the data; see `turngap inspect`")
+    if report["skipped"]:
+        progress.note(f"{report['skipped']} record(s) could not be read and were left out (--skip-bad)")
+
+
+def _report(reading: formats.Reading) -> dict[str, Any]:
+    return {
+        "read": reading.n_read,
+        "skipped": reading.n_skipped,
+        "unsuccessful": reading.n_unsuccessful,
+        "oddities": dict(sorted(Counter(oddity.kind for oddity in reading.oddities).items())),
+        "skipped_first": [str(error) for error in reading.skipped[:_SHOWN]],
+        "oddities_first": [msgspec.to_builtins(oddity) for oddity in reading.oddities[:_SHOWN]],
+    }

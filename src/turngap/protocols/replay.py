@@ -1,0 +1,83 @@
+"""Protocol `replay` (P1 iv): the closed loop on the model's own history, with recorded user turns.
+
+The rules live in `turngap.domains.recorded` (what a call leads to) and `turngap.episode` (the loop); this module puts
+them together for one recording and reads the score off the trajectory.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from turngap.config import ReplayConfig
+from turngap.data import Category, Cause, Conversation, Failure, Score, Trajectory, decisions, segments
+from turngap.domains.recorded import RecordedWorld
+from turngap.episode import Brief, play
+from turngap.metrics.matching import Matcher
+from turngap.models import Model
+from turngap.protocols.capture import capture
+from turngap.protocols.unit import conversation_kind, unscored
+from turngap.users.recorded import RecordedUser
+
+_CAUSES = {Category.MALFORMED_CALL: Cause.MALFORMED, Category.TRUNCATED_OUTPUT: Cause.CUT}
+
+
+async def run(model: Model, conversation: Conversation, matcher: Matcher, rules: ReplayConfig) -> Trajectory | Failure:
+    """Replay one conversation; an unmeasurable one comes back as a `Failure`."""
+    return await capture(_run(model, conversation, matcher, rules))
+
+
+async def _run(model: Model, conversation: Conversation, matcher: Matcher, rules: ReplayConfig) -> Trajectory:
+    world = RecordedWorld(conversation, matcher, rules)
+    recorded = sum(1 for _ in decisions(conversation))
+    brief = Brief(
+        conversation=conversation.id,
+        policy=conversation.policy,
+        tools=conversation.tools,
+        step_limit=rules.max_steps if rules.max_steps is not None else 2 * recorded + 10,
+        go_on=rules.after_failure == "continue",
+    )
+    trajectory = await play(model, RecordedUser(segments(conversation)), world, brief)
+    first_error = world.first_error
+    if first_error is None and trajectory.problems:
+        first_error = trajectory.problems[0].decision
+    return msgspec.structs.replace(
+        trajectory, rejected=world.rejected, recovered=world.recovered, first_error=first_error
+    )
+
+
+def score(conversation: Conversation, result: Trajectory | Failure) -> Score:
+    """Score one replay."""
+    if isinstance(result, Failure):
+        return unscored("replay", conversation, None, result)
+    first = result.problems[0] if result.problems else None
+    return Score(
+        protocol="replay",
+        conversation=conversation.id,
+        decision=None,
+        kind=conversation_kind(conversation),
+        success=result.completed,
+        cause=cause(result),
+        values={
+            "completed": float(result.completed),
+            "steps": float(result.steps),
+            "rejected": float(result.rejected),
+            "recovered": float(result.recovered),
+        },
+        category=first.category if first else "",
+        detail=_detail(result),
+    )
+
+
+def cause(trajectory: Trajectory) -> Cause | None:
+    """The cause of the first unresolved error; None when completed."""
+    if not trajectory.problems:
+        return None
+    return _CAUSES.get(trajectory.problems[0].category, Cause.WRONG)
+
+
+def _detail(trajectory: Trajectory) -> str:
+    if not trajectory.problems:
+        return ""
+    problem = trajectory.problems[0]
+    place = "past the recording" if problem.decision is None else f"decision {problem.decision}"
+    return f"{place}: {problem.detail}"

@@ -1,0 +1,96 @@
+"""From stored predictions, replays and verdicts to score rows; one pass a scorer, so that memory stays small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from turngap.config import EvalConfig
+from turngap.data import Cause, Conversation, Decision, Failure, Prediction, Score, decisions
+from turngap.metrics.matching import Matcher
+from turngap.models.dialects import reparse
+from turngap.protocols import replay, strict, text, turn, workflow
+from turngap.runs.store import RunStore
+
+_MISSING = Failure(
+    cause=Cause.HARNESS, reason="the run was interrupted before this unit; resume it", kind="NotRun", attempts=0
+)
+
+
+def matcher_for(conversation: Conversation, config: EvalConfig) -> Matcher:
+    """The matcher of one conversation's tools."""
+    return Matcher(conversation.tools, config.match, conversation.compare_args)
+
+
+def predictions_of(store: RunStore, conversation: Conversation, config: EvalConfig) -> dict[int, Prediction | Failure]:
+    """The stored predictions of a conversation, read with the tool parser of `config`."""
+    known = store.predictions(conversation.id)
+    parser = config.model.tool_parser
+    if parser == store.config.model.tool_parser:
+        return known
+    return {
+        index: reparse(result, conversation.tools, parser) if isinstance(result, Prediction) else result
+        for index, result in known.items()
+    }
+
+
+def score_all(store: RunStore, judges: Sequence[str], config: EvalConfig) -> None:
+    """Replace the scores of every protocol in `config` by those of what is stored now.
+
+    Args:
+        store: the run.
+        judges: labels of the judges whose verdicts are scored.
+        config: protocols and how they compare.
+    """
+    if "text" in config.protocols:
+        store.replace_scores("text", _text_scores(store, config))
+    if "strict" in config.protocols:
+        store.replace_scores("strict", _strict_scores(store, config))
+    if "replay" in config.protocols:
+        store.replace_scores("replay", _replay_scores(store))
+    for judge in judges:
+        if "turn" in config.protocols:
+            store.replace_scores(f"turn:{judge}", _turn_scores(store, judge, config))
+        if "workflow" in config.protocols:
+            store.replace_scores(f"workflow:{judge}", _workflow_scores(store, judge))
+
+
+def _predicted(
+    store: RunStore, config: EvalConfig
+) -> Iterator[tuple[Conversation, list[tuple[Decision, Prediction | Failure]]]]:
+    """Each conversation with its decisions and what was predicted for them."""
+    for conversation in store.conversations():
+        known = predictions_of(store, conversation, config)
+        yield conversation, [(decision, known.get(decision.index, _MISSING)) for decision in decisions(conversation)]
+
+
+def _text_scores(store: RunStore, config: EvalConfig) -> Iterator[Score]:
+    for conversation, results in _predicted(store, config):
+        for decision, result in results:
+            if decision.kind == "text":
+                yield text.score(conversation, decision, result, config.text)
+
+
+def _strict_scores(store: RunStore, config: EvalConfig) -> Iterator[Score]:
+    for conversation, results in _predicted(store, config):
+        matcher = matcher_for(conversation, config)
+        for decision, result in results:
+            yield strict.score(conversation, decision, result, matcher)
+
+
+def _turn_scores(store: RunStore, judge: str, config: EvalConfig) -> Iterator[Score]:
+    for conversation, results in _predicted(store, config):
+        verdicts = store.verdicts(judge, "turn", conversation.id)
+        for decision, result in results:
+            _, verdict = verdicts.get(decision.index, ("", None))
+            yield turn.score(conversation, decision, result, verdict)
+
+
+def _replay_scores(store: RunStore) -> Iterator[Score]:
+    for conversation in store.conversations():
+        yield replay.score(conversation, store.trajectory(conversation.id) or _MISSING)
+
+
+def _workflow_scores(store: RunStore, judge: str) -> Iterator[Score]:
+    for conversation in store.conversations():
+        _, verdict = store.verdicts(judge, "workflow", conversation.id).get(None, ("", None))
+        yield workflow.score(conversation, store.trajectory(conversation.id) or _MISSING, verdict)
