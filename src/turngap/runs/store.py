@@ -1,0 +1,412 @@
+"""The run directory: everything that one evaluation asked for, asked, was answered and measured.
+
+``run.sqlite`` holds it all, conversations included, so the directory alone suffices to resume, to re-score and to audit;
+``run.json`` and ``metrics.json`` are copies for readers. Every `put_` is committed when it returns, so a kill at any
+moment loses only work in flight. What the model produced and what was measured lie apart: scores can be replaced
+at will, predictions are only ever replaced when they were failures that are tried again.
+
+A caller must know: one process writes (`create`, or `open` with ``write=True``); any number may read meanwhile. A store
+belongs to the thread that opened it. Nothing here is ever loaded as a whole, except where a method returns a list.
+
+Non-goals: deciding what has to be done or repeated (protocols), and summing up (analysis).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
+
+import msgspec
+
+from turngap import config as settings
+from turngap import jsonio
+from turngap.config import EvalConfig
+from turngap.data import Conversation, Failure, Prediction, Score, Trajectory, Verdict
+from turngap.errors import ConfigError, StoreError
+from turngap.models.base import CallCache
+from turngap.runs import manifest as about
+from turngap.runs.blob import BlobError, Unpacker, pack
+from turngap.runs.cache import RunCalls
+from turngap.runs.database import Database, open_for_reading, open_for_writing
+from turngap.runs.intake import Intake
+from turngap.runs.lock import WriterLock, is_held
+from turngap.runs.schema import RUN
+
+DATABASE, MANIFEST, METRICS, LOCK = "run.sqlite", "run.json", "metrics.json", "run.lock"
+"""The files of a run directory."""
+
+State = Literal["started", "interrupted", "finished"]
+
+T = TypeVar("T")
+
+_prediction: Unpacker[Prediction | Failure] = Unpacker(Prediction | Failure)
+_trajectory: Unpacker[Trajectory | Failure] = Unpacker(Trajectory | Failure)
+_verdict: Unpacker[Verdict | Failure] = Unpacker(Verdict | Failure)
+_conversation: Unpacker[Conversation] = Unpacker(Conversation)
+_score: Unpacker[Score] = Unpacker(Score)
+_manifest: Unpacker[about.Manifest] = Unpacker(about.Manifest)
+_plain: Unpacker[Any] = Unpacker(Any)
+
+_WHOLE = -1  # stands for "no decision" in columns that have to be unique
+
+
+class Tally(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a kind of unit is."""
+
+    good: int = 0
+    """Units with a result."""
+    errored: int = 0
+    """Units whose latest attempt is a stored `Failure`."""
+
+
+class RunStore:
+    """One run directory."""
+
+    directory: Path
+    config: EvalConfig
+    """As asked for by whoever opened the run; when read from the directory, base URLs lack user part and query."""
+    calls: CallCache
+    """The answers of servers, in the same database."""
+
+    def __init__(self, directory: Path, database: Database, lock: WriterLock | None, config: EvalConfig | None) -> None:
+        """Use `create` or `open`."""
+        self.directory = directory
+        self.calls = RunCalls(database)
+        self._database = database
+        self._lock = lock
+        self._manifest = self._read_manifest()
+        self.config = config or self._manifest.config
+
+    # ---- opening and closing
+
+    @classmethod
+    def create(cls, directory: Path, config: EvalConfig) -> RunStore:
+        """Begin a run in a new directory, or resume the one that is there.
+
+        Settings that do not decide what the model produces (time-outs, concurrency, prices, judges, text, protocols) may
+        differ from the stored ones; the stored ones follow when the data have been found equal (`add_conversations`).
+
+        Raises:
+            ConfigError: the stored run was made with other settings; every difference is named.
+            StoreError: another process writes it, or the directory cannot be used.
+        """
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{directory}: cannot be used as a run directory: {error.strerror}") from None
+        if (directory / MANIFEST).exists() and not (directory / DATABASE).exists():
+            raise StoreError(f"{directory}: has {MANIFEST} but no {DATABASE}: damaged; name another directory with -o")
+        lock = WriterLock(directory / LOCK)
+        try:
+            database = open_for_writing(directory / DATABASE, RUN)
+            try:
+                _begin(database, config)
+                store = cls(directory, database, lock, config)
+                store._compare_settings(config)
+                store._note_versions()
+                store._export_manifest()
+            except BaseException:
+                database.close()
+                raise
+        except BaseException:
+            lock.release()
+            raise
+        return store
+
+    @classmethod
+    def open(cls, directory: Path, *, write: bool = False) -> RunStore:
+        """Open an existing run: for reading, unless `write`.
+
+        Raises:
+            StoreError: no run, damaged, of a newer format, or (to write) in use by another process.
+        """
+        if not (directory / DATABASE).is_file():
+            what = (
+                f"has no {DATABASE}"
+                if directory.is_dir()
+                else "does not exist"
+                if not directory.exists()
+                else "is a file"
+            )
+            raise StoreError(f"{directory}: is no run directory ({what})")
+        lock = WriterLock(directory / LOCK) if write else None
+        try:
+            database = (open_for_writing if write else open_for_reading)(directory / DATABASE, RUN)
+            try:
+                return cls(directory, database, lock, None)
+            except BaseException:
+                database.close()
+                raise
+        except BaseException:
+            if lock:
+                lock.release()
+            raise
+
+    def close(self) -> None:
+        """Close the files and give the lock back. Harmless when repeated."""
+        self._database.close()
+        if self._lock:
+            self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---- conversations
+
+    def add_conversations(self, conversations: Iterable[Conversation]) -> int:
+        """Take the data into a new run, or check that they are those of the stored one.
+
+        They are stored in one transaction: after a kill half way there are none. Order and place in the file
+        (`Conversation.source`) do not matter when they are compared.
+
+        Returns:
+            How many conversations the run has.
+
+        Raises:
+            ConfigError: the stored run has other conversations; names one, and the settings that may be the reason.
+        """
+        intake = Intake(self._database, self.directory)
+        if self._manifest.data_digest is None:
+            with self._database.transaction():
+                digest = intake.store(conversations)
+                self._put_manifest(msgspec.structs.replace(self._manifest, data_digest=digest))
+        else:
+            hints = settings.differences(
+                msgspec.to_builtins(self.config.data), msgspec.to_builtins(self._manifest.config.data), "data"
+            )
+            intake.compare(conversations, hints)
+        self._put_manifest(msgspec.structs.replace(self._manifest, config=about.without_secrets(self.config)))
+        self._export_manifest()
+        return intake.count
+
+    def conversation_ids(self) -> list[str]:
+        """All ids, in the order of the data when they were first read."""
+        return [row[0] for row in self._database.rows("SELECT id FROM conversation ORDER BY position")]
+
+    def conversation(self, id: str) -> Conversation:
+        """One conversation.
+
+        Raises:
+            KeyError: the run has none of that id.
+        """
+        row = self._database.row("SELECT body FROM conversation WHERE id = ?", (id,))
+        if row is None:
+            raise KeyError(id)
+        return self._read(_conversation, row[0])
+
+    def conversations(self) -> Iterator[Conversation]:
+        """All conversations in order, one at a time."""
+        sql = "SELECT position, body FROM conversation WHERE position > ? ORDER BY position LIMIT ?"
+        for _, body in self._database.pages(sql, size=1):
+            yield self._read(_conversation, body)
+
+    # ---- units
+
+    def put_prediction(self, conversation: str, decision: int, result: Prediction | Failure) -> None:
+        """Commit what came of one decision on gold history; replaces an earlier result."""
+        self._database.write(
+            "INSERT OR REPLACE INTO prediction VALUES (?, ?, ?, ?)",
+            (conversation, decision, isinstance(result, Failure), pack(result)),
+        )
+
+    def predictions(self, conversation: str) -> dict[int, Prediction | Failure]:
+        """What is stored for a conversation, by index of the decision, in order."""
+        sql = "SELECT decision, body FROM prediction WHERE conversation = ? ORDER BY decision"
+        return {decision: self._read(_prediction, body) for decision, body in self._database.rows(sql, (conversation,))}
+
+    def put_trajectory(self, conversation: str, result: Trajectory | Failure) -> None:
+        """Commit what came of one closed loop; replaces an earlier result."""
+        self._database.write(
+            "INSERT OR REPLACE INTO trajectory VALUES (?, ?, ?)",
+            (conversation, isinstance(result, Failure), pack(result)),
+        )
+
+    def trajectory(self, conversation: str) -> Trajectory | Failure | None:
+        """What is stored for a conversation, or None."""
+        row = self._database.row("SELECT body FROM trajectory WHERE conversation = ?", (conversation,))
+        return None if row is None else self._read(_trajectory, row[0])
+
+    def put_verdict(
+        self,
+        judge: str,
+        protocol: str,
+        conversation: str,
+        decision: int | None,
+        result: Verdict | Failure,
+        key: str,
+    ) -> None:
+        """Commit a verdict; replaces an earlier one of the same judge on the same unit.
+
+        Args:
+            judge: label of the judge.
+            protocol: ``turn`` or ``workflow``.
+            conversation: id.
+            decision: index; None when the whole conversation was judged.
+            result: the verdict, or why there is none.
+            key: digest of what was judged and of the judge's identity: a stored verdict with another key is stale.
+        """
+        place = _WHOLE if decision is None else decision
+        self._database.write(
+            "INSERT OR REPLACE INTO verdict VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (judge, protocol, conversation, place, key, isinstance(result, Failure), pack(result)),
+        )
+
+    def verdicts(self, judge: str, protocol: str, conversation: str) -> dict[int | None, tuple[str, Verdict | Failure]]:
+        """What a judge said about a conversation: index of the decision (None: the whole) -> (key, verdict)."""
+        sql = (
+            "SELECT decision, key, body FROM verdict WHERE conversation = ? AND protocol = ? AND judge = ?"
+            " ORDER BY decision"
+        )
+        return {
+            None if place == _WHOLE else place: (key, self._read(_verdict, body))
+            for place, key, body in self._database.rows(sql, (conversation, protocol, judge))
+        }
+
+    def put_prompt(self, digest: str, text: str) -> None:
+        """Keep the text of a prompt under its digest (`Verdict.prompt`), once."""
+        self._database.write("INSERT OR IGNORE INTO prompt VALUES (?, ?)", (digest, pack(text)))
+
+    def prompt(self, digest: str) -> str | None:
+        """The text of a prompt, or None."""
+        row = self._database.row("SELECT body FROM prompt WHERE digest = ?", (digest,))
+        return None if row is None else str(self._read(_plain, row[0]))
+
+    # ---- counts
+
+    def count_predictions(self) -> Tally:
+        """How many decisions have a prediction, and how many a failure."""
+        return self._tally("SELECT count(*), sum(errored) FROM prediction")
+
+    def count_trajectories(self) -> Tally:
+        """How many conversations have a trajectory, and how many a failure."""
+        return self._tally("SELECT count(*), sum(errored) FROM trajectory")
+
+    def count_verdicts(self, judge: str, protocol: str) -> Tally:
+        """How many units have a verdict of this judge (stale ones included), and how many a failure."""
+        return self._tally(
+            "SELECT count(*), sum(errored) FROM verdict WHERE judge = ? AND protocol = ?", (judge, protocol)
+        )
+
+    # ---- scores
+
+    def replace_scores(self, scorer: str, scores: Iterable[Score]) -> None:
+        """Put these in the place of all scores of that scorer, in one transaction; at most one for each unit.
+
+        Args:
+            scorer: ``text``, ``strict``, ``replay``, ``turn:JUDGE`` or ``workflow:JUDGE``.
+            scores: may be generated from this store on the way.
+        """
+        rows = (
+            (scorer, score.conversation, _WHOLE if score.decision is None else score.decision, pack(score))
+            for score in scores
+        )
+        with self._database.transaction():
+            self._database.write("DELETE FROM score WHERE scorer = ?", (scorer,))
+            self._database.write_many(
+                "INSERT INTO score (scorer, conversation, decision, body) VALUES (?, ?, ?, ?)", rows
+            )
+
+    def scores(self, scorer: str | None = None) -> Iterator[tuple[str, Score]]:
+        """Stream (scorer, score) in the order of writing, of one scorer or of all."""
+        chosen = "" if scorer is None else "scorer = ? AND "
+        sql = f"SELECT number, scorer, body FROM score WHERE {chosen}number > ? ORDER BY number LIMIT ?"  # noqa: S608 - constant text
+        for _, name, body in self._database.pages(sql, () if scorer is None else (scorer,)):
+            yield name, self._read(_score, body)
+
+    def scorers(self) -> list[str]:
+        """Who has scores here, in the order of writing."""
+        return [row[0] for row in self._database.rows("SELECT scorer FROM score GROUP BY scorer ORDER BY min(number)")]
+
+    # ---- small facts
+
+    def set_note(self, key: str, value: Any) -> None:
+        """Commit a small fact (plain values or a Struct)."""
+        self._database.write("INSERT OR REPLACE INTO note VALUES (?, ?)", (key, pack(value)))
+
+    def note(self, key: str, default: Any = None) -> Any:
+        """A small fact as plain values, or `default`."""
+        row = self._database.row("SELECT body FROM note WHERE key = ?", (key,))
+        return default if row is None else self._read(_plain, row[0])
+
+    def state(self) -> State:
+        """The note ``state``; a run that says ``started`` while nobody writes it was interrupted."""
+        stored: State = self.note("state", "started")
+        if stored == "started" and self._lock is None and not is_held(self.directory / LOCK):
+            return "interrupted"
+        return stored
+
+    def write_metrics(self, document: dict[str, Any]) -> None:
+        """Write ``metrics.json``: the old or the new one is there at any moment.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        self._export(METRICS, document)
+
+    # ---- inside
+
+    def _read(self, unpack: Unpacker[T], body: bytes) -> T:
+        try:
+            return unpack(body)
+        except BlobError as error:
+            raise StoreError(f"{self._database.path}: a record is damaged: {error}") from None
+
+    def _tally(self, sql: str, parameters: tuple[str, ...] = ()) -> Tally:
+        total, errored = self._database.row(sql, parameters) or (0, 0)
+        return Tally(good=total - (errored or 0), errored=errored or 0)
+
+    def _read_manifest(self) -> about.Manifest:
+        row = self._database.row("SELECT body FROM fact WHERE key = 'manifest'")
+        if row is None:
+            raise StoreError(f"{self.directory}: holds no run yet; it was interrupted before it began")
+        return self._read(_manifest, row[0])
+
+    def _put_manifest(self, manifest: about.Manifest) -> None:
+        if manifest != self._manifest:
+            self._database.write("INSERT OR REPLACE INTO fact VALUES ('manifest', ?)", (pack(manifest),))
+            self._manifest = manifest
+
+    def _compare_settings(self, config: EvalConfig) -> None:
+        stored = self._manifest.config.generation_identity()
+        found = settings.differences(about.without_secrets(config).generation_identity(), stored)
+        if found:
+            raise ConfigError(
+                f"{self.directory}: holds a run with other settings: {'; '.join(found)}; "
+                "name another directory with -o, or use the stored settings"
+            )
+
+    def _note_versions(self) -> None:
+        now = about.installed()
+        if now != self._manifest.versions[-1]:
+            self._put_manifest(msgspec.structs.replace(self._manifest, versions=(*self._manifest.versions, now)))
+
+    def _export_manifest(self) -> None:
+        self._export(MANIFEST, self._manifest)
+
+    def _export(self, name: str, document: Any) -> None:
+        try:
+            jsonio.write_atomic(self.directory / name, jsonio.dumps(document, indent=2) + "\n")
+        except OSError as error:
+            raise StoreError(
+                f"{self.directory / name}: cannot be written: {error.strerror}; what is stored is safe"
+            ) from None
+
+
+def _begin(database: Database, config: EvalConfig) -> None:
+    """Write the first manifest, where there is none."""
+    if database.row("SELECT 1 FROM fact WHERE key = 'manifest'") is None:
+        first = about.Manifest(
+            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            config=about.without_secrets(config),
+            data_digest=None,
+            versions=(about.installed(),),
+        )
+        database.write("INSERT INTO fact VALUES ('manifest', ?)", (pack(first),))
