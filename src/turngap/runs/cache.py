@@ -1,8 +1,9 @@
 """Answers of servers by the digest of the whole question; a call that was answered once is never paid for again.
 
-A cache knows nothing of models: the key (made by the client) holds everything that can change the answer, repetition and
-attempt included, so repeated trials stay independent. `RunCalls` is the one inside a run directory, `SharedCache` a file
-that several runs and processes use at once, `Layered` puts one behind the other. All are `turngap.models.base.CallCache`.
+A cache knows nothing of models: the key (made by the client) holds everything that can change the answer, repetition
+and attempt included, so repeated trials stay independent. `RunCalls` is the one inside a run directory, `SharedCache` a
+file that several runs and processes use at once, `Layered` puts one behind the other. All are
+`turngap.models.base.CallCache`.
 
 Non-goals: expiry and size limits; a cache file can simply be deleted.
 """

@@ -1,7 +1,7 @@
 """SQLite as turngap uses it: one stamped file in WAL mode, every statement its own commit, every error one line.
 
-WAL with ``synchronous=NORMAL`` means: a kill of the process at any moment loses nothing that was committed, readers never
-block the writer, and a commit costs microseconds. A power cut may lose the last commits but leaves the file sound.
+WAL with ``synchronous=NORMAL`` means: a kill of the process at any moment loses nothing that was committed, readers
+never block the writer, and a commit costs microseconds. A power cut may lose the last commits but leaves a sound file.
 
 The stamp is SQLite's own: `application_id` says whose file it is, `user_version` which format. Formats are reached by
 small named migrations, applied in order when a file is opened for writing.
@@ -163,19 +163,22 @@ def open_for_reading(path: Path, kind: Kind) -> Database:
 def _open_reading(path: Path, kind: Kind, options: str) -> Database:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, timeout=5.0)
     try:
-        version = _check(connection, path, kind)
-        if version == 0:
-            raise StoreError(f"{path}: holds no {kind.noun} yet; it was interrupted before it began")
-        if version < kind.format:
-            raise StoreError(
-                f"{path}: {kind.noun} of format {version}; open it once for writing (resume it) to bring it to "
-                f"format {kind.format}"
-            )
+        _require_present_format(_check(connection, path, kind), path, kind)
         connection.execute("PRAGMA query_only=ON")
     except BaseException:
         connection.close()
         raise
     return Database(connection, path)
+
+
+def _require_present_format(version: int, path: Path, kind: Kind) -> None:
+    if version == 0:
+        raise StoreError(f"{path}: holds no {kind.noun} yet; it was interrupted before it began")
+    if version < kind.format:
+        raise StoreError(
+            f"{path}: {kind.noun} of format {version}; open it once for writing (resume it) to bring it to "
+            f"format {kind.format}"
+        )
 
 
 def _has_wal(path: Path) -> bool:
@@ -194,7 +197,8 @@ def _check(connection: sqlite3.Connection, path: Path, kind: Kind) -> int:
         raise StoreError(f"{path}: is an SQLite file of something else, not a {kind.noun}")
     if version > kind.format:
         raise StoreError(
-            f"{path}: {kind.noun} of format {version}, made by a newer turngap; this one reads up to {kind.format}: upgrade"
+            f"{path}: {kind.noun} of format {version}, made by a newer turngap; this one reads up to format "
+            f"{kind.format}: upgrade turngap"
         )
     return version
 

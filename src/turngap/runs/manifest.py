@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -67,9 +66,3 @@ def _public(url: str | None) -> str | None:
         return None
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
-
-
-def to_document(manifest: Manifest) -> dict[str, Any]:
-    """As plain values in reading order."""
-    document: dict[str, Any] = msgspec.to_builtins(manifest)
-    return document

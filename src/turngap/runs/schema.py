@@ -11,28 +11,45 @@ import sqlite3
 from turngap.runs.cache import create_call_table
 from turngap.runs.database import Kind
 
-_TABLES = (
-    # What the run is (config, created, versions, data digest) and its small facts (state, warnings, data report).
-    "CREATE TABLE fact (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE note (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE conversation (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,"
-    " body BLOB NOT NULL)",
-    "CREATE TABLE prediction (conversation TEXT NOT NULL, decision INTEGER NOT NULL, errored INTEGER NOT NULL,"
-    " body BLOB NOT NULL, UNIQUE (conversation, decision))",
-    "CREATE TABLE trajectory (conversation TEXT NOT NULL UNIQUE, errored INTEGER NOT NULL, body BLOB NOT NULL)",
-    # `decision` is -1 for a whole conversation: NULLs would not be unique.
-    "CREATE TABLE verdict (judge TEXT NOT NULL, protocol TEXT NOT NULL, conversation TEXT NOT NULL,"
-    " decision INTEGER NOT NULL, key TEXT NOT NULL, errored INTEGER NOT NULL, body BLOB NOT NULL,"
-    " UNIQUE (conversation, protocol, judge, decision))",
-    "CREATE TABLE prompt (digest TEXT NOT NULL UNIQUE, body BLOB NOT NULL)",
-    "CREATE TABLE score (number INTEGER PRIMARY KEY, scorer TEXT NOT NULL, conversation TEXT NOT NULL,"
-    " decision INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (scorer, conversation, decision))",
-)
+_TABLES = """
+CREATE TABLE fact (
+    key TEXT PRIMARY KEY, body BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE note (
+    key TEXT PRIMARY KEY, body BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE conversation (
+    position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, digest TEXT NOT NULL, body BLOB NOT NULL
+);
+CREATE TABLE prediction (
+    conversation TEXT NOT NULL, decision INTEGER NOT NULL, errored INTEGER NOT NULL, body BLOB NOT NULL,
+    UNIQUE (conversation, decision)
+);
+CREATE TABLE trajectory (
+    conversation TEXT NOT NULL UNIQUE, errored INTEGER NOT NULL, body BLOB NOT NULL
+);
+CREATE TABLE verdict (
+    judge TEXT NOT NULL, protocol TEXT NOT NULL, conversation TEXT NOT NULL, decision INTEGER NOT NULL,
+    key TEXT NOT NULL, errored INTEGER NOT NULL, body BLOB NOT NULL,
+    UNIQUE (conversation, protocol, judge, decision)
+);
+CREATE TABLE prompt (
+    digest TEXT NOT NULL UNIQUE, body BLOB NOT NULL
+);
+CREATE TABLE score (
+    number INTEGER PRIMARY KEY, scorer TEXT NOT NULL, conversation TEXT NOT NULL, decision INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    UNIQUE (scorer, conversation, decision)
+);
+"""
+# `fact` is what the run is (config, versions, data digest), `note` what happened to it (state, warnings). `decision` is
+# -1 for a whole conversation, since SQLite does not hold NULLs to be unique.
 
 
 def create_run_tables(connection: sqlite3.Connection) -> None:
     """Format 1."""
-    for table in _TABLES:
+    # Not `executescript`, which would commit the transaction that the migration runs in.
+    for table in _TABLES.split(";"):
         connection.execute(table)
     create_call_table(connection)
 

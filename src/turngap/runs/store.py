@@ -1,9 +1,9 @@
 """The run directory: everything that one evaluation asked for, asked, was answered and measured.
 
-``run.sqlite`` holds it all, conversations included, so the directory alone suffices to resume, to re-score and to audit;
-``run.json`` and ``metrics.json`` are copies for readers. Every `put_` is committed when it returns, so a kill at any
-moment loses only work in flight. What the model produced and what was measured lie apart: scores can be replaced
-at will, predictions are only ever replaced when they were failures that are tried again.
+``run.sqlite`` holds it all, conversations included, so the directory alone suffices to resume, to re-score and to
+audit; ``run.json`` and ``metrics.json`` are copies for readers. Every `put_` is committed when it returns, so a kill at
+any moment loses only work in flight. What the model produced and what was measured lie apart: scores can be replaced at
+will, predictions are only ever replaced when they were failures that are tried again.
 
 A caller must know: one process writes (`create`, or `open` with ``write=True``); any number may read meanwhile. A store
 belongs to the thread that opened it. Nothing here is ever loaded as a whole, except where a method returns a list.
@@ -14,7 +14,7 @@ Non-goals: deciding what has to be done or repeated (protocols), and summing up 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
@@ -86,8 +86,9 @@ class RunStore:
     def create(cls, directory: Path, config: EvalConfig) -> RunStore:
         """Begin a run in a new directory, or resume the one that is there.
 
-        Settings that do not decide what the model produces (time-outs, concurrency, prices, judges, text, protocols) may
-        differ from the stored ones; the stored ones follow when the data have been found equal (`add_conversations`).
+        Settings that do not decide what the model produces (time-outs, concurrency, prices, judges, text, protocols)
+        may differ from the stored ones; the stored ones follow when the data have been found equal
+        (`add_conversations`).
 
         Raises:
             ConfigError: the stored run was made with other settings; every difference is named.
@@ -191,15 +192,15 @@ class RunStore:
         """All ids, in the order of the data when they were first read."""
         return [row[0] for row in self._database.rows("SELECT id FROM conversation ORDER BY position")]
 
-    def conversation(self, id: str) -> Conversation:
+    def conversation(self, conversation_id: str) -> Conversation:
         """One conversation.
 
         Raises:
             KeyError: the run has none of that id.
         """
-        row = self._database.row("SELECT body FROM conversation WHERE id = ?", (id,))
+        row = self._database.row("SELECT body FROM conversation WHERE id = ?", (conversation_id,))
         if row is None:
-            raise KeyError(id)
+            raise KeyError(conversation_id)
         return self._read(_conversation, row[0])
 
     def conversations(self) -> Iterator[Conversation]:
@@ -404,7 +405,7 @@ def _begin(database: Database, config: EvalConfig) -> None:
     """Write the first manifest, where there is none."""
     if database.row("SELECT 1 FROM fact WHERE key = 'manifest'") is None:
         first = about.Manifest(
-            created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
             config=about.without_secrets(config),
             data_digest=None,
             versions=(about.installed(),),
