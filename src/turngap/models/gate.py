@@ -1,0 +1,62 @@
+"""The shared slow-down: when a server says "not so fast" to one request, all requests wait, and come back one by one.
+
+Every request passes the gate. A 429 or 503 closes it for as long as the server asks (or, without a word from it, for a
+pause that doubles with each burst). When it opens, each waiter adds a random delay of its own, so that the crowd does
+not return in one instant. Not a retry layer: it decides when requests go, never whether.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 60.0
+_SPREAD = 0.25
+_LEAST_SPREAD, _MOST_SPREAD = 0.05, 5.0
+
+
+class Gate:
+    """One gate for all requests of one event loop.
+
+    Args:
+        clock: monotonic seconds (the loop's time).
+        waiting: told once per closure, with seconds and reason.
+    """
+
+    def __init__(self, clock: Callable[[], float], waiting: Callable[[float, str], None]) -> None:
+        self.opens_at = 0.0
+        """Clock time before which nothing passes."""
+        self._clock, self._waiting = clock, waiting
+        self._closed_at = float("-inf")
+        self._strikes = 0
+        self._spread = 0.0
+        self._random = random.Random()
+
+    def delay(self) -> float:
+        """Seconds to sleep before asking again; 0 when open. A waiter asks anew after each sleep."""
+        left = self.opens_at - self._clock()
+        return left + self._random.uniform(0.0, self._spread) if left > 0 else 0.0
+
+    def close(self, *, asked_at: float, retry_after: float | None, reason: str) -> None:
+        """Shut the gate because a request that went out at `asked_at` was refused for being one too many."""
+        now = self._clock()
+        # Answers to requests that were under way when the gate closed belong to the same burst: no new strike.
+        burst = asked_at >= self._closed_at
+        if burst:
+            self._strikes += 1
+        pause = retry_after
+        if pause is None:
+            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (self._strikes - 1)) * self._random.uniform(0.75, 1.25)
+        if burst or now + pause > self.opens_at + _SPREAD * pause:
+            self._waiting(pause, reason)
+        if burst:
+            self._closed_at = now
+        if now + pause > self.opens_at:
+            self.opens_at = now + pause
+            self._spread = min(_MOST_SPREAD, max(_LEAST_SPREAD, _SPREAD * pause))
+
+    def passed(self, *, asked_at: float) -> None:
+        """A request that went out at `asked_at` was answered: the next burst starts with a short pause again."""
+        if self._strikes and asked_at >= self._closed_at:
+            self._strikes = 0
