@@ -75,11 +75,22 @@ def _python_literal(text: str) -> dict[str, Any] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            value = ast.literal_eval(text.strip())
+            tree = ast.parse(text.strip(), mode="eval")
+            value = ast.literal_eval(tree)
         plain = jsonio.loads(json.dumps(value)) if isinstance(value, dict) else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
-    return plain if isinstance(plain, dict) and all(isinstance(key, str) for key in value) else None
+    if not isinstance(plain, dict) or not all(map(_honest_keys, ast.walk(tree))):
+        return None
+    return plain
+
+
+def _honest_keys(node: ast.AST) -> bool:
+    """Whether a node is no dictionary, or one whose keys are distinct strings."""
+    if not isinstance(node, ast.Dict):
+        return True
+    keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return len(set(keys)) == len(node.keys)
 
 
 def _empty(name: str, text: str, spec: ToolSpec | None, notes: tuple[str, ...]) -> ToolCall:

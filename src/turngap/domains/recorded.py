@@ -169,19 +169,22 @@ class RecordedWorld:
                     self.recovered += due.rejected > 0
                 return result, CallVerdict(accepted=True, decision=due.index)
         self.rejected += 1
-        if due is not None:
-            due.rejected += 1
-            attempt, decision = due.rejected, due.index
-        else:
-            self._idle_rejected += 1
-            closing = self._closing()
-            attempt, decision = self._idle_rejected, closing.index if closing else None
+        attempt, decision = self._spend(due)
         self._note_error(decision)
         category, told = self._fault(call, due, finish)
         detail = self._detail(call, due, told)
         return _error(call, told), CallVerdict(
             accepted=False, category=category, decision=decision, attempt=attempt, detail=detail
         )
+
+    def _spend(self, due: _Due | None) -> tuple[int, int | None]:
+        """Spend one attempt; returns its number and the recorded decision it is held against."""
+        if due is not None:
+            due.rejected += 1
+            return due.rejected, due.index
+        self._idle_rejected += 1
+        closing = self._closing()
+        return self._idle_rejected, closing.index if closing else None
 
     def _fault(self, call: ToolCall, due: _Due | None, finish: Finish) -> tuple[Category, str]:
         """The category of a rejected call, and what the model is told about it."""
