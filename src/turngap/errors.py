@@ -5,6 +5,7 @@
     TurngapError                     one line for the person; exit code in `exit_code`
     ├── UsageError                   the command or an option makes no sense                 (exit 2)
     ├── DataError                    a file cannot be read: where, what is wrong, what to do (exit 2)
+    │   └── BadRecords               several records of a data set: one line each            (exit 2)
     ├── ConfigError                  settings that contradict each other or a stored run     (exit 2)
     ├── MissingExtra                 an optional package is not installed                    (exit 2)
     ├── StoreError                   the run directory cannot be used                        (exit 2)
@@ -24,6 +25,7 @@ All classes pickle, so that a remote worker can raise them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -55,6 +57,21 @@ class DataError(TurngapError):
 
 def _rebuild_data_error(cls: type[DataError], problem: str, file: str, line: int | None, field: str) -> DataError:
     return cls(problem, file=file, line=line, field=field)
+
+
+class BadRecords(DataError):
+    """Records of a data set that cannot be read, one line each; `errors` are the first of `count`."""
+
+    def __init__(self, errors: Sequence[DataError], count: int) -> None:
+        first = errors[0]
+        super().__init__(first.problem, file=first.file, line=first.line, field=first.field)
+        self.errors, self.count = tuple(errors), count
+        more = [f"... and {count - len(errors)} more"] if count > len(errors) else []
+        unread = "1 record" if count == 1 else f"{count} records"
+        self.args = ("\n".join([*map(str, errors), *more, f"{unread} cannot be read; --skip-bad goes on without"]),)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.errors, self.count)
 
 
 class ConfigError(TurngapError):

@@ -1,0 +1,218 @@
+"""Cut files into records without holding them in memory: JSON lines, JSON lists, single JSON documents.
+
+Every reader yields ``(Place, value)`` or, for a record that is not strict JSON, the `DataError` that says where. A bad
+record in the middle never hides the ones behind it. Only a single document (an object that is the whole file) is loaded
+at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from turngap import jsonio
+from turngap.errors import DataError
+from turngap.formats.base import Place, Raw
+
+LINES = (".jsonl", ".ndjson")
+"""Names that promise one record per line."""
+HEAD = 1 << 16
+"""Bytes that are looked at to tell what a file is."""
+_CHUNK = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_STRUCTURE = re.compile(rb'["{}\[\],]')
+_IN_STRING = re.compile(rb'["\\]')
+_TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]', re.DOTALL)
+_SPACE = b" \t\r\n"
+_CUT_OFF = "; the file seems to be cut off here"
+
+
+def open_file(path: Path) -> IO[bytes]:
+    """Open for reading.
+
+    Raises:
+        DataError: it does not exist, is a folder, or may not be read.
+    """
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
+
+
+def head_of(path: Path) -> bytes:
+    """The first bytes of a file, without a byte order mark or leading white space."""
+    with open_file(path) as stream:
+        return stream.read(HEAD).removeprefix(_BOM).lstrip(_SPACE)
+
+
+def read_records(path: Path) -> Iterator[Raw]:
+    """Yield the records of a file that is JSON lines, a JSON list, or one JSON object."""
+    head = head_of(path)
+    if head[:1] == b"[":
+        return json_list(path)
+    return json_document(path) if _is_document(path, head) else json_lines(path)
+
+
+def _is_document(path: Path, head: bytes) -> bool:
+    """Whether the file is one object spread over lines; an object on one line reads as JSON lines of one line."""
+    first, newline, rest = head.partition(b"\n")
+    if path.suffix in LINES or not newline or rest.lstrip(_SPACE).startswith(b"{"):
+        return False
+    return not _is_json(first)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        jsonio.loads(text)
+    except jsonio.JsonError:
+        return False
+    return True
+
+
+def json_lines(path: Path) -> Iterator[Raw]:
+    """Yield one record per line; blank lines are nothing."""
+    with open_file(path) as stream:
+        failed: tuple[int, str] | None = None
+        for number, line in jsonio.read_lines(stream):
+            if failed is not None:
+                yield DataError(failed[1], file=str(path), line=failed[0])
+                failed = None
+            try:
+                value = jsonio.loads(line)
+            except jsonio.JsonError as error:
+                failed = (number, f"not valid JSON: {error}")
+                continue
+            yield Place(file=str(path), line=number), value
+        if failed is not None:
+            yield DataError(failed[1] + _CUT_OFF * (not _ends_with_newline(stream)), file=str(path), line=failed[0])
+
+
+def _ends_with_newline(stream: IO[bytes]) -> bool:
+    stream.seek(-1, 2)
+    return stream.read(1) == b"\n"
+
+
+def json_document(path: Path) -> Iterator[Raw]:
+    """Yield the one value that a file is."""
+    with open_file(path) as stream:
+        text = stream.read()
+    try:
+        yield Place(file=str(path)), jsonio.loads(text)
+    except jsonio.JsonError as error:
+        yield DataError(f"not valid JSON: {error}", file=str(path))
+
+
+def load_document(path: Path) -> Any:
+    """The one JSON value that a file is.
+
+    Raises:
+        DataError: it cannot be read or is not strict JSON.
+    """
+    for raw in json_document(path):
+        if isinstance(raw, DataError):
+            raise raw
+        return raw[1]
+    return None
+
+
+def json_list(path: Path) -> Iterator[Raw]:
+    """Yield the elements of the JSON list that a file is, one at a time."""
+    with open_file(path) as stream:
+        for number, (line, text, whole) in enumerate(_elements(stream)):
+            place = Place(file=str(path), line=line, record=number, root=f"[{number}]")
+            if not whole:
+                yield place.error(f"record {number + 1} of the list is not complete{_CUT_OFF}")
+                return
+            try:
+                value = jsonio.loads(text)
+            except jsonio.JsonError:
+                yield place.error(f"not valid JSON: {_absolute_error(text, line)}")
+                continue
+            yield place, value
+
+
+def _absolute_error(text: bytes, line: int) -> str:
+    """Parse again behind as many empty lines as precede, so that the message counts lines of the file."""
+    try:
+        jsonio.loads(b"\n" * (line - 1) + text)
+    except jsonio.JsonError as error:
+        return str(error)
+    return "unreadable"
+
+
+class _Window:
+    """A stretch of the file that grows at its end and is cut at its front."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self.stream, self.bytes, self.line = stream, b"", 1
+
+    def grow(self) -> bool:
+        more = self.stream.read(_CHUNK)
+        self.bytes += more
+        return bool(more)
+
+    def drop(self, count: int) -> None:
+        self.line += self.bytes.count(b"\n", 0, count)
+        self.bytes = self.bytes[count:]
+
+
+def _elements(stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
+    """Yield (line, text, whether complete) of each element of a top-level list, scanning structure only."""
+    window = _Window(stream)
+    window.grow()
+    window.drop(window.bytes.find(b"[") + 1)
+    while True:
+        position, closed = _end_of_element(window)
+        text = window.bytes[:position]
+        lead = len(text) - len(text.lstrip(_SPACE))
+        if text.strip(_SPACE):
+            yield window.line + text.count(b"\n", 0, lead), text.strip(_SPACE), closed != b""
+        elif not closed:
+            yield window.line, b"", False
+        if closed != b",":
+            return
+        window.drop(position + 1)
+
+
+def _end_of_element(window: _Window) -> tuple[int, bytes]:
+    """Find the comma or bracket that ends the element at the window's front; an empty byte when the file ends first."""
+    position = depth = 0
+    in_string = False
+    while True:
+        match = (_IN_STRING if in_string else _STRUCTURE).search(window.bytes, position)
+        if match is None or (match[0] == b"\\" and match.end() == len(window.bytes)):
+            position = len(window.bytes) if match is None else match.start()
+            if not window.grow():
+                return len(window.bytes), b""
+            continue
+        position, token = match.end(), match[0]
+        if token == b"\\":
+            position += 1
+        elif token == b'"':
+            in_string = not in_string
+        elif token in b"{[":
+            depth += 1
+        elif depth == 0:
+            return match.start(), token
+        elif token != b",":
+            depth -= 1
+
+
+def top_keys(head: bytes) -> tuple[bool, frozenset[str]]:
+    """Look at the beginning of a file: whether it is a list, and the keys of its first object as far as they show."""
+    is_list = head[:1] == b"["
+    keys: set[str] = set()
+    depth, want = 0, 2 if is_list else 1
+    for match in _TOKEN.finditer(head):
+        token = match[0]
+        if token in (b"{", b"["):
+            depth += 1
+        elif token in (b"}", b"]"):
+            depth -= 1
+            if depth < want:
+                break
+        elif match[2] and depth == want:
+            keys.add(match[1].decode("utf-8", "replace"))
+    return is_list, frozenset(keys)
