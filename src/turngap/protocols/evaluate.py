@@ -33,7 +33,7 @@ _ON_GOLD = ("text", "turn", "strict")
 _CLOSED_LOOP = ("replay", "workflow")
 
 
-class Tools(msgspec.Struct, frozen=True, kw_only=True):
+class Services(msgspec.Struct, frozen=True, kw_only=True):
     """What an evaluation works with beside its configuration."""
 
     progress: Progress
@@ -43,7 +43,7 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
     """Receives every prompt that a judge is sent."""
 
 
-async def evaluate(config: EvalConfig, directory: Path, tools: Tools) -> None:
+async def evaluate(config: EvalConfig, directory: Path, services: Services) -> None:
     """Run or resume an evaluation; afterwards `directory` holds scores for every unit.
 
     Raises:
@@ -52,40 +52,40 @@ async def evaluate(config: EvalConfig, directory: Path, tools: Tools) -> None:
     """
     with RunStore.create(directory, config) as store:
         async with _stated(store):
-            take_in(store, tools.progress)
-            context = _context(store, config, tools)
+            take_in(store, services.progress)
+            context = _context(store, config, services)
             model = models.build(config.model, context)
             try:
                 _refuse_impossible(config, model)
                 store.set_note("model", {"label": model.label, "identity": model.identity()})
                 if any(name in config.protocols for name in _ON_GOLD):
-                    await _predict_all(store, model, config, tools.progress)
+                    await _predict_all(store, model, config, services.progress)
                 if any(name in config.protocols for name in _CLOSED_LOOP):
-                    await _replay_all(store, model, config, tools.progress)
+                    await _replay_all(store, model, config, services.progress)
             finally:
                 await model.aclose()
-            await _judge_and_score(store, config, tools, context)
+            await _judge_and_score(store, config, services, context)
 
 
-async def rescore(directory: Path, config: EvalConfig, tools: Tools) -> None:
+async def rescore(directory: Path, config: EvalConfig, services: Services) -> None:
     """Judge and score a stored run again without asking the model.
 
     Args:
         directory: a run.
         config: the run's configuration with another judge, tokenizer, tool parser or selection of protocols.
-        tools: progress and cache.
+        services: progress and cache.
 
     Raises:
         UsageError: a protocol is wanted for which the run holds no predictions.
     """
     with RunStore.open(directory, write=True) as store:
         async with _stated(store):
-            await _judge_and_score(store, config, tools, _context(store, config, tools))
+            await _judge_and_score(store, config, services, _context(store, config, services))
 
 
-async def _judge_and_score(store: RunStore, config: EvalConfig, tools: Tools, context: ModelContext) -> None:
-    async with open_judges(config, context, tools.save_prompt) as judges:
-        await judge_all(store, judges, config, tools.progress)
+async def _judge_and_score(store: RunStore, config: EvalConfig, services: Services, context: ModelContext) -> None:
+    async with open_judges(config, context, services.save_prompt) as judges:
+        await judge_all(store, judges, config, services.progress)
         score_all(store, [judge.label for judge in judges], config)
 
 
@@ -101,13 +101,13 @@ async def _stated(store: RunStore) -> AsyncIterator[None]:
     store.set_note("state", "finished")
 
 
-def _context(store: RunStore, config: EvalConfig, tools: Tools) -> ModelContext:
+def _context(store: RunStore, config: EvalConfig, services: Services) -> ModelContext:
     return ModelContext(
         corpus=store.conversations,
         load=lambda path: formats.read(DataConfig(paths=(str(path),), tools=config.data.tools), seed=config.seed),
-        cache=store.calls if tools.cache is None else Layered(store.calls, tools.cache),
-        notify=tools.progress.note,
-        waiting=tools.progress.waiting,
+        cache=store.calls if services.cache is None else Layered(store.calls, services.cache),
+        notify=services.progress.note,
+        waiting=services.progress.waiting,
     )
 
 
@@ -121,44 +121,43 @@ def _refuse_impossible(config: EvalConfig, model: Model) -> None:
 
 
 async def _predict_all(store: RunStore, model: Model, config: EvalConfig, progress: Progress) -> None:
-    total, done, errored = 0, 0, 0
-    for conversation in store.conversations():
-        known = store.predictions(conversation.id)
-        total += sum(1 for _ in decisions(conversation))
-        done += sum(isinstance(result, Prediction) for result in known.values())
-        errored += sum(isinstance(result, Failure) for result in known.values())
-    progress.stage("predict", total, done, errored)
+    total = sum(sum(1 for _ in decisions(conversation)) for conversation in store.conversations())
+    before = store.count_predictions()
+    progress.stage("predict", total, before.good, before.errored)
 
     def open_units() -> Iterator[tuple[Conversation, Decision]]:
         for conversation in store.conversations():
-            known = store.predictions(conversation.id)
+            done = store.predicted(conversation.id)
             for decision in decisions(conversation):
-                if not isinstance(known.get(decision.index), Prediction):
+                if decision.index not in done:
                     yield conversation, decision
 
     async def work(unit: tuple[Conversation, Decision]) -> None:
         conversation, decision = unit
         result = await gold.predict(model, conversation, decision)
         store.put_prediction(conversation.id, decision.index, result)
-        failed = isinstance(result, Failure)
-        progress.advance(errored=failed, usage=None if isinstance(result, Failure) else result.usage)
+        _advance(progress, result)
 
     await run_units(open_units(), work, concurrency=config.model.concurrency)
 
 
 async def _replay_all(store: RunStore, model: Model, config: EvalConfig, progress: Progress) -> None:
-    known = {name: store.trajectory(name) for name in store.conversation_ids()}
-    done = {name for name, result in known.items() if isinstance(result, Trajectory)}
-    errored = sum(isinstance(result, Failure) for result in known.values())
-    progress.stage("replay", len(known), len(done), errored)
-    open_names = [name for name in known if name not in done]
-    del known
+    names = store.conversation_ids()
+    before = store.count_trajectories()
+    progress.stage("replay", len(names), before.good, before.errored)
+    done = store.replayed()
 
     async def work(name: str) -> None:
         conversation = store.conversation(name)
         result = await replay.run(model, conversation, matcher_for(conversation, config), config.replay)
         store.put_trajectory(name, result)
-        failed = isinstance(result, Failure)
-        progress.advance(errored=failed, usage=None if isinstance(result, Failure) else result.usage)
+        _advance(progress, result)
 
-    await run_units(open_names, work, concurrency=config.model.concurrency)
+    await run_units((name for name in names if name not in done), work, concurrency=config.model.concurrency)
+
+
+def _advance(progress: Progress, result: Prediction | Trajectory | Failure) -> None:
+    if isinstance(result, Failure):
+        progress.advance(errored=True)
+    else:
+        progress.advance(usage=result.usage)

@@ -1,0 +1,134 @@
+"""A whole evaluation through its public interface: figures, resumption, re-scoring, impossible wishes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from turngap import samples
+from turngap.analysis.summary import Summary, summarise
+from turngap.config import DataConfig, EvalConfig, JudgeConfig, ModelConfig
+from turngap.data import Cause
+from turngap.engines.base import Quiet
+from turngap.errors import ConfigError, DataError, UsageError
+from turngap.protocols.evaluate import Services, evaluate, rescore
+from turngap.protocols.plan import plan
+from turngap.runs.store import RunStore
+
+
+def config(path: Path, model: str = "baseline/reference", **other: Any) -> EvalConfig:
+    """An evaluation of a file."""
+    return EvalConfig(data=DataConfig(paths=(str(path),)), model=ModelConfig(spec=model), **other)
+
+
+def run(wanted: EvalConfig, directory: Path) -> tuple[Summary, Quiet]:
+    """Evaluate and sum up."""
+    progress = Quiet()
+    asyncio.run(evaluate(wanted, directory, Services(progress=progress)))
+    with RunStore.open(directory) as store:
+        return summarise(store, seed=0), progress
+
+
+@pytest.fixture
+def boats(tmp_path: Path, boat_record: dict[str, Any]) -> Path:
+    """A file of the boat-hire conversation and a chat without tools."""
+    path = tmp_path / "boats.jsonl"
+    chat = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, how can I help?"}]}
+    path.write_text("".join(json.dumps(record) + "\n" for record in (boat_record, chat)), encoding="utf-8")
+    return path
+
+
+def test_the_reference_scores_one_everywhere(tmp_path: Path) -> None:
+    """On the packaged samples every protocol gives the recording full marks."""
+    summary, _ = run(config(samples.path()), tmp_path / "run")
+    for name in ("text.rouge1", "strict.exact", "strict.arg_f1", "strict.name", "replay.completed", "turn.success"):
+        assert summary.metrics[name].value == 1.0, name
+    assert summary.metrics["workflow.success"].value == 1.0
+    assert summary.metrics["strict.spurious"].value == 0.0
+    assert summary.n["errored"] == 0
+
+
+def test_counts_tell_conversations_and_decisions_apart(boats: Path, tmp_path: Path) -> None:
+    """Workflow figures are over tool-requiring conversations; the figure over all stands beside."""
+    summary, _ = run(config(boats), tmp_path / "run")
+    assert summary.n == {
+        "conversations": 2,
+        "tool_conversations": 1,
+        "decisions": 5,
+        "text_decisions": 3,
+        "tool_decisions": 2,
+        "errored": 0,
+    }
+    assert (summary.metrics["replay.completed"].n, summary.metrics["replay.completed.all"].n) == (1, 2)
+
+
+def test_a_second_run_asks_nothing_again(boats: Path, tmp_path: Path) -> None:
+    """Resuming a finished run changes nothing and starts from full counts. RUN-12."""
+    first, _ = run(config(boats), tmp_path / "run")
+    second, progress = run(config(boats), tmp_path / "run")
+    assert second == first
+    assert ("predict", 5, 5, 0) in progress.stages
+
+
+def test_other_settings_are_refused_with_their_names(boats: Path, tmp_path: Path) -> None:
+    """RUN-02: what changes the answers may not be mixed into a run."""
+    run(config(boats), tmp_path / "run")
+    hotter = msgspec.structs.replace(config(boats), model=ModelConfig(spec="baseline/reference", temperature=1.0))
+    with pytest.raises(ConfigError, match="temperature"):
+        run(hotter, tmp_path / "run")
+
+
+def test_scores_can_be_made_again_from_the_run_alone(boats: Path, tmp_path: Path) -> None:
+    """RUN-02: re-scoring needs neither the data file nor the model."""
+    wanted = config(boats)
+    first, _ = run(wanted, tmp_path / "run")
+    boats.unlink()
+    again = msgspec.structs.replace(wanted, judge=JudgeConfig(similarity_floor=0.9))
+    asyncio.run(rescore(tmp_path / "run", again, Services(progress=Quiet())))
+    with RunStore.open(tmp_path / "run") as store:
+        assert summarise(store, seed=0).metrics["strict.exact"] == first.metrics["strict.exact"]
+
+
+def test_noisy_errors_are_all_in_the_ledger(tmp_path: Path) -> None:
+    """Success and causes add up to the units of every protocol."""
+    summary, _ = run(config(samples.path(), "baseline/noisy?p_text=0.5&p_tool=0.5&seed=3"), tmp_path / "run")
+    for name, ledger in summary.ledger.items():
+        assert ledger.success + sum(ledger.causes.values()) == ledger.units, name
+        assert ledger.causes.get(Cause.HARNESS, 0) == 0
+    assert summary.metrics["strict.exact"].value != 1.0
+
+
+def test_recorded_predictions_cannot_be_replayed(boats: Path, tmp_path: Path) -> None:
+    """Somebody's predictions on gold history have no own history; said at once, with the way out."""
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text('{"conversation": "x", "decision": 0, "message": {"role": "assistant", "content": "a"}}\n')
+    with pytest.raises(UsageError, match="text,turn,strict"):
+        run(config(boats, f"recorded/{predictions}"), tmp_path / "run")
+
+
+def test_data_without_a_conversation_are_refused(tmp_path: Path) -> None:
+    """An empty file is no evaluation."""
+    path = tmp_path / "empty.jsonl"
+    path.write_text("")
+    with pytest.raises(DataError, match=r"empty\.jsonl"):
+        run(config(path), tmp_path / "run")
+
+
+def test_the_plan_counts_without_asking(boats: Path) -> None:
+    """--dry-run: calls of every kind, and tokens."""
+    wanted = msgspec.structs.replace(config(boats), judge=JudgeConfig(specs=("rules", "openai/judge")))
+    bill = plan(wanted)
+    assert (bill.gold_calls, bill.replay_calls, bill.judge_calls) == (5, 5, 7)
+    assert bill.prompt_tokens > 1000
+    assert bill.cost is None
+
+
+async def test_it_can_be_awaited_from_a_running_loop(boats: Path, tmp_path: Path) -> None:
+    """RUN-08: notebooks have a loop already; twice in one process is fine."""
+    for name in ("one", "two"):
+        await evaluate(config(boats), tmp_path / name, Services(progress=Quiet()))
