@@ -1,0 +1,331 @@
+"""Sum a run up: its figures with n and intervals, and the blame ledger. Reads stored score rows, asks nobody.
+
+What a run says is decided here once; the table, `metrics.json` and everything that compares runs read the `Summary`.
+Score rows are streamed and only their numbers are kept, so that memory does not grow with trajectories. The same scores
+give the same document byte for byte, in whatever order they were stored.
+
+Two promises are checked, not hoped for: every unit is a success or has exactly one cause, and each ledger adds up
+to its figure's n plus what was errored. A run that breaks them is an internal error, never a quiet number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, Measure, Unit, compute, figure_name
+from turngap.config import PROTOCOLS
+from turngap.data import Cause, Failure, Figure, Score, decisions
+from turngap.errors import HarnessFault
+from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
+from turngap.runs.store import RunStore
+
+FORMAT = "turngap-metrics/1"
+_REASONS = 3  # reasons of errored units that a summary names, the most frequent first
+
+LEDGERS: dict[str, str] = {
+    "text": "text.rouge1",
+    "turn": "turn.success",
+    "strict": "strict.exact",
+    "strict.text": "strict.spurious",
+    "replay": "replay.completed.all",
+    "workflow": "workflow.success.all",
+}
+"""Ledger -> the figure over the same units. `strict.text` is what strict says about text decisions: no call was due."""
+
+
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the units of one protocol went; `success` and `causes` add up to `units`."""
+
+    units: int
+    success: int
+    causes: dict[str, int]
+    """Every `Cause`, in its order, with the number of units it explains."""
+
+    @property
+    def errored(self) -> int:
+        """Units that could not be measured, and so stand in no denominator."""
+        return sum(count for cause, count in self.causes.items() if Cause(cause).errored)
+
+
+class Agreement(msgspec.Struct, frozen=True, kw_only=True):
+    """How far several judges agree on the units that all of them judged."""
+
+    judges: tuple[str, ...]
+    n: int
+    same: float | None
+    """Share of units on which all verdicts are equal."""
+    kappa: float | None
+    """Cohen's for two judges, Fleiss' for more; None where it is not defined (no units, or no variation)."""
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a run says in numbers."""
+
+    model: str
+    protocols: tuple[str, ...]
+    """Those that were scored, in table order."""
+    judges: dict[str, tuple[str, ...]]
+    """Judged protocol -> who judged; the first one gives the figures without ``@``."""
+    n: dict[str, int]
+    """Sizes of the data, and `errored`: decisions and conversations that some protocol could not measure."""
+    metrics: dict[str, Figure]
+    """Fractions in [0, 1] by name; see docs/figures.md."""
+    per_conversation: dict[str, Figure]
+    """Means of counts."""
+    ledger: dict[str, Ledger]
+    missing: dict[str, int]
+    """Protocol (or ``turn@JUDGE``) -> units of the data that have no score yet. Empty for a whole run."""
+    tokenizers: dict[str, int]
+    """ROUGE tokenizer -> text turns it scored."""
+    agreement: dict[str, Agreement]
+    asked_again: dict[str, int]
+    """Scorer of an LLM judge -> verdicts for which the judge had to be asked more than once."""
+    notes: tuple[str, ...]
+    """What a reader has to know beside the numbers, one sentence each."""
+
+
+class _Rows(msgspec.Struct):
+    """What is kept of one scorer's rows."""
+
+    units: list[Unit] = []
+    outcomes: dict[tuple[str, int], bool] = {}
+    """Measured unit -> success."""
+    errored: dict[tuple[str, int], str] = {}
+    """Unit that could not be measured -> cause and reason."""
+    success: dict[str, int] = {}
+    causes: dict[str, Counter[str]] = {}
+    tokenizers: Counter[str] = msgspec.field(default_factory=Counter)
+
+
+def summarise(store: RunStore, *, seed: int = 0) -> Summary:
+    """Compute every figure of a run.
+
+    Args:
+        store: an open run; only read.
+        seed: of the bootstrap.
+
+    Raises:
+        HarnessFault: score rows contradict each other, or a ledger does not add up.
+    """
+    rows = _collect(store)
+    n = _sizes(store)
+    errored: dict[tuple[str, int], str] = {}
+    for found in rows.values():
+        errored = {**found.errored, **errored}
+    n["errored"] = len(errored)
+    judges = _judges(store, rows)
+    metrics: dict[str, Figure] = {}
+    for measure in FIGURES:
+        for scorer in _scorers(measure, judges):
+            units = rows[scorer].units if scorer in rows else []
+            metrics[figure_name(measure, scorer.partition(":")[2], judges)] = compute(measure, units, seed=seed)
+    replayed = rows["replay"].units if "replay" in rows else []
+    ledger = _ledgers(rows, judges)
+    _check(ledger, metrics)
+    summary = Summary(
+        model=store.config.model.spec,
+        protocols=tuple(name for name in PROTOCOLS if any(scorer.partition(":")[0] == name for scorer in rows)),
+        judges=judges,
+        n=n,
+        metrics=metrics,
+        per_conversation={measure.name: compute(measure, replayed, seed=seed) for measure in PER_CONVERSATION},
+        ledger=ledger,
+        missing=_missing(rows, judges, n),
+        tokenizers=dict(sorted(rows["text"].tokenizers.items())) if "text" in rows else {},
+        agreement=_agreement(rows, judges),
+        asked_again=_asked_again(store, judges),
+        notes=(),
+    )
+    return msgspec.structs.replace(summary, notes=tuple(_notes(summary, store, errored.values())))
+
+
+def to_document(summary: Summary) -> dict[str, Any]:
+    """The content of `metrics.json`: plain values, strict JSON, keys in a fixed order."""
+    document: dict[str, Any] = {"format": FORMAT, **msgspec.to_builtins(summary)}
+    return document
+
+
+def _collect(store: RunStore) -> dict[str, _Rows]:
+    rows: dict[str, _Rows] = {}
+    for scorer, score in store.scores():
+        _add(rows.setdefault(scorer, _Rows()), scorer, score)
+    for found in rows.values():
+        found.units.sort(key=lambda unit: (unit.conversation, unit.decision))
+    return dict(sorted(rows.items()))
+
+
+def _add(rows: _Rows, scorer: str, score: Score) -> None:
+    key = (score.conversation, -1 if score.decision is None else score.decision)
+    where = f"score of {scorer!r} for conversation {key[0]!r}, decision {score.decision}"
+    if score.success == (score.cause is not None):
+        raise HarnessFault(f"{where}: a success has no cause, anything else exactly one; please report this")
+    if key in rows.outcomes or key in rows.errored:
+        raise HarnessFault(f"{where}: stored twice; please report this")
+    if score.errored:
+        rows.errored[key] = f"{score.cause}: {score.detail or score.category}"
+    else:
+        rows.outcomes[key] = score.success
+        rows.units.append(Unit(*key, score.kind, score.values))
+    name = "strict.text" if score.protocol == "strict" and score.kind == "text" else score.protocol
+    causes = rows.causes.setdefault(name, Counter())
+    if score.cause is None:
+        rows.success[name] = rows.success.get(name, 0) + 1
+    else:
+        causes[score.cause.value] += 1
+    if score.protocol == "text" and score.category in ("default", "unicode"):
+        rows.tokenizers[score.category] += 1
+
+
+def _sizes(store: RunStore) -> dict[str, int]:
+    """Count the data itself, since a run of few protocols has score rows for only part of it."""
+    conversations = tool_conversations = text = tool = 0
+    for conversation in store.conversations():
+        kinds = Counter(decision.kind for decision in decisions(conversation))
+        conversations += 1
+        tool_conversations += kinds["tool"] > 0
+        text += kinds["text"]
+        tool += kinds["tool"]
+    return {
+        "conversations": conversations,
+        "tool_conversations": tool_conversations,
+        "decisions": text + tool,
+        "text_decisions": text,
+        "tool_decisions": tool,
+        "errored": 0,
+    }
+
+
+def _judges(store: RunStore, rows: Mapping[str, _Rows]) -> dict[str, tuple[str, ...]]:
+    """Who judged each judged protocol: those the run was made with in their order, then those of later re-scorings."""
+    asked = store.config.judge.specs
+
+    def place(judge: str) -> tuple[int, str]:
+        return (asked.index(judge) if judge in asked else len(asked), judge)
+
+    found: dict[str, tuple[str, ...]] = {}
+    for protocol in JUDGED:
+        names = [scorer.partition(":")[2] for scorer in rows if scorer.partition(":")[0] == protocol]
+        if names:
+            found[protocol] = tuple(sorted(names, key=place))
+    return found
+
+
+def _scorers(measure: Measure, judges: Mapping[str, Sequence[str]]) -> list[str]:
+    if measure.protocol not in JUDGED:
+        return [measure.protocol]
+    return [f"{measure.protocol}:{judge}" for judge in judges.get(measure.protocol, ())] or [measure.protocol]
+
+
+def _ledgers(rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]]) -> dict[str, Ledger]:
+    found: dict[str, Ledger] = {}
+    for name in LEDGERS:
+        protocol = name.partition(".")[0]
+        judged = judges.get(protocol, ())
+        scorers = [f"{protocol}:{judge}" for judge in judged] if protocol in JUDGED else [protocol]
+        for scorer in scorers:
+            if scorer not in rows or name not in rows[scorer].causes:
+                continue
+            judge = scorer.partition(":")[2]
+            causes = {cause.value: rows[scorer].causes[name][cause.value] for cause in Cause}
+            success = rows[scorer].success.get(name, 0)
+            key = name if protocol not in JUDGED or judge in judged[:1] else f"{name}@{judge}"
+            found[key] = Ledger(units=success + sum(causes.values()), success=success, causes=causes)
+    return found
+
+
+def _check(ledger: Mapping[str, Ledger], metrics: Mapping[str, Figure]) -> None:
+    for key, book in ledger.items():
+        name, at, judge = key.partition("@")
+        figure = metrics[LEDGERS[name] + at + judge]
+        if figure.n != book.units - book.errored:
+            raise HarnessFault(
+                f"ledger {key}: {book.units} units less {book.errored} errored are not the {figure.n} of "
+                f"{LEDGERS[name]}; please report this"
+            )
+
+
+def _missing(rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]], n: Mapping[str, int]) -> dict[str, int]:
+    expected = {
+        "text": n["text_decisions"],
+        "turn": n["decisions"],
+        "strict": n["decisions"],
+        "replay": n["conversations"],
+        "workflow": n["conversations"],
+    }
+    found: dict[str, int] = {}
+    for scorer, kept in rows.items():
+        protocol, _, judge = scorer.partition(":")
+        lacking = expected[protocol] - len(kept.outcomes) - len(kept.errored)
+        if lacking:
+            found[protocol if judge in ("", *judges.get(protocol, ())[:1]) else f"{protocol}@{judge}"] = lacking
+    return found
+
+
+def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]]) -> dict[str, Agreement]:
+    found: dict[str, Agreement] = {}
+    for protocol, names in judges.items():
+        if len(names) < 2:
+            continue
+        outcomes = [rows[f"{protocol}:{name}"].outcomes for name in names]
+        common = sorted(set(outcomes[0]).intersection(*outcomes[1:]))
+        verdicts = [[bool(one[unit]) for unit in common] for one in outcomes]
+        same = sum(len({column[at] for column in verdicts}) == 1 for at in range(len(common)))
+        found[protocol] = Agreement(
+            judges=names,
+            n=len(common),
+            same=same / len(common) if common else None,
+            kappa=_kappa(verdicts) if common else None,
+        )
+    return found
+
+
+def _kappa(verdicts: list[list[bool]]) -> float | None:
+    if len(verdicts) == 2:
+        return cohen_kappa(verdicts[0], verdicts[1])
+    return fleiss_kappa([list(row) for row in zip(*verdicts, strict=True)])
+
+
+def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for protocol, names in judges.items():
+        for judge in names:
+            if judge == "rules":
+                continue
+            found[f"{protocol}:{judge}"] = sum(
+                not isinstance(verdict, Failure) and verdict.asks > 1
+                for conversation in store.conversation_ids()
+                for _, verdict in store.verdicts(judge, protocol, conversation).values()
+            )
+    return found
+
+
+def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterator[str]:
+    report = store.note("data", {})
+    if skipped := report.get("skipped", 0):
+        yield f"data: {report.get('read', 0)} records read, {skipped} could not be read and were left out"
+    if unsuccessful := report.get("unsuccessful", 0):
+        yield f"{unsuccessful} conversations that the recording does not mark as successful were left out"
+    if summary.tokenizers:
+        parts = [f"{count} by the {name} tokenizer" for name, count in summary.tokenizers.items()]
+        yield f"text turns scored: {', '.join(parts)}"
+    if store.state() != "finished":
+        yield "the run is not finished: repeat its command to go on"
+    if summary.missing:
+        parts = [f"{count} of {name}" for name, count in summary.missing.items()]
+        yield f"partial run: no score yet for {', '.join(parts)}"
+    for reason, count in sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))[:_REASONS]:
+        yield f"errored, {count} x {reason}"
+    for scorer, count in summary.asked_again.items():
+        if count:
+            yield f"{scorer} had to be asked again for {count} verdicts"
+    for protocol, agreement in summary.agreement.items():
+        kappa = "not defined" if agreement.kappa is None else f"{agreement.kappa:.2f}"
+        same = "-" if agreement.same is None else f"{agreement.same:.1%}"
+        method = "Cohen" if len(agreement.judges) == 2 else "Fleiss"
+        yield (
+            f"{protocol}: {', '.join(agreement.judges)} agree on {same} of {agreement.n} units ({method} kappa {kappa})"
+        )

@@ -1,0 +1,82 @@
+"""Run a command's coroutine so that Ctrl-C leaves a resumable run, and says how to resume it.
+
+The first SIGINT or SIGTERM says at once what is done and how to go on, then cancels: finished units are kept, what is
+in flight is given up. A second signal ends the process on the spot, which harms nothing, since every finished unit was
+committed before the next began. Either way the exit code is 130.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Coroutine
+from types import FrameType
+from typing import Any
+
+import typer
+
+from turngap.cli.main import INTERRUPTED
+from turngap.cli.progress import Terminal
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_TICK_SECONDS = 0.2
+
+
+def run(work: Coroutine[Any, Any, None], progress: Terminal) -> None:
+    """Run `work` to its end, with live progress.
+
+    Raises:
+        typer.Exit: with code 130, when it was interrupted.
+    """
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        task: asyncio.Task[None] = loop.create_task(work)
+        interrupted = False
+
+        def on_signal(_number: int, _frame: FrameType | None) -> None:
+            # A handler of signal.signal, not of the loop: it also runs while a long stretch of scoring blocks the loop.
+            nonlocal interrupted
+            if interrupted:
+                os._exit(INTERRUPTED)
+            interrupted = True
+            where = progress.where
+            progress.close()
+            sys.stderr.write(f"turngap: interrupted: {where}; resume with: {_command()}\n")
+            sys.stderr.flush()
+            loop.call_soon_threadsafe(task.cancel)
+
+        before = {number: signal.signal(number, on_signal) for number in _SIGNALS}
+        try:
+            runner.run(_watched(task, progress))
+        except asyncio.CancelledError:
+            raise typer.Exit(INTERRUPTED) from None
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            progress.close()
+        if interrupted:  # the last unit was stored before the cancellation came
+            raise typer.Exit(INTERRUPTED)
+
+
+async def _watched(task: asyncio.Task[None], progress: Terminal) -> None:
+    while not task.done():
+        await asyncio.wait([task], timeout=_TICK_SECONDS)
+        progress.refresh()
+    await task
+
+
+def _command() -> str:
+    """The command to repeat, without the parts of URLs that may be secrets (user part and query)."""
+    return shlex.join(["turngap", *map(_without_secrets, sys.argv[1:])])
+
+
+def _without_secrets(argument: str) -> str:
+    if not re.match(r"(--[\w-]+=)?https?://", argument):
+        return argument
+    before, scheme, rest = argument.partition("://")
+    authority, slash, path = rest.partition("?")[0].partition("/")
+    return before + scheme + authority.rpartition("@")[2] + slash + path

@@ -1,0 +1,40 @@
+"""`turngap list`: the names that a seam knows, those of installed plug-ins included."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from turngap import jsonio
+from turngap.errors import UsageError
+
+_NOTES: dict[str, dict[str, str]] = {
+    "models": {
+        "openai": "openai/NAME: any chat-completions server (--base-url or OPENAI_BASE_URL)",
+        "local": "local/smollm2 or local/FILE.gguf: llama.cpp in this process (extra `local`)",
+        "baseline": "baseline/nearest[?train=FILE], baseline/reference, baseline/noisy?p_text=..&p_tool=..&seed=..",
+        "recorded": "recorded/FILE: somebody else's predictions",
+    },
+    "formats": {},
+    "judges": {"rules": "deterministic and offline, no model"},
+}
+"""Seam -> name -> what a person types, where the name alone does not say it."""
+
+
+def show(
+    what: Annotated[str, typer.Argument(metavar="models|formats|judges", help="Which seam.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of names.")] = False,
+) -> None:
+    """List the known models, formats or judges, plug-ins included."""
+    if what not in _NOTES:
+        raise UsageError(f"nothing to list under {what!r}; known: {', '.join(_NOTES)}")
+    # Each seam's package is imported only when it is asked about.
+    names: list[str] = import_module(f"turngap.{what}").REGISTRY.names()
+    if as_json:
+        typer.echo(jsonio.dumps(names))
+        return
+    width = max(map(len, names), default=0)
+    for name in names:
+        typer.echo(f"{name:{width}}  {_NOTES[what].get(name, '')}".rstrip())

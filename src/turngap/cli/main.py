@@ -1,0 +1,138 @@
+"""The `turngap` command: finds the verb, loads its one module, and turns every error into one line.
+
+`VERBS` is the whole table; a verb's module is imported when the verb is called, so that `turngap --help` is instant.
+Exit codes: 0 done; 1 the thing asked about failed (errored units); 2 wrong usage or unreadable input, with one line
+that says where and what to do; 130 interrupted. A person never sees a traceback for bad input; an internal error is one
+line too, and `TURNGAP_DEBUG=1` shows where it came from.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+import typer
+import typer.core
+import typer.main
+
+from turngap import __version__
+from turngap.errors import TurngapError, UsageError
+
+VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("turngap.cli.demo:demo", "The whole story offline in a few minutes."),
+    "eval": ("turngap.cli.eval:evaluate", "Score a model on recorded conversations under all protocols."),
+    "score": ("turngap.cli.score:score", "Judge and score a stored run again, without asking the model."),
+    "inspect": ("turngap.cli.inspect:inspect", "Say what is in a file of recorded conversations."),
+    "convert": ("turngap.cli.convert:convert", "Rewrite recorded conversations in another format."),
+    "list": ("turngap.cli.list:show", "List the known models, formats or judges."),
+}
+"""Verb -> where it lives, and the line that `turngap --help` shows for it."""
+
+INTERRUPTED = 130
+# Typer carries its own copy of Click in newer releases; this is the class of usage errors in either.
+_UsageProblem: type[Any] = typer.BadParameter.__mro__[1]
+
+
+class Verbs(typer.core.TyperGroup):
+    """The group of verbs, each loaded when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The verbs, in the order of `VERBS`."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a verb's module and build its command; None for an unknown one."""
+        del ctx
+        return load(cmd_name) if cmd_name in VERBS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb, or say which there are."""
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            raise UsageError(f"unknown command {args[0]!r}; known: {', '.join(VERBS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the verbs without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in VERBS.items()])
+
+
+def load(verb: str) -> Any:
+    """Build the command object of one verb."""
+    module, _, attribute = VERBS[verb][0].partition(":")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(name=verb)(getattr(import_module(module), attribute))
+    return typer.main.get_command(app)
+
+
+app = typer.Typer(
+    cls=Verbs,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Does the agent finish the workflow, or does only its next turn look good?",
+    epilog="turngap COMMAND --help explains a command. Figures are defined in docs/figures.md.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Show the version and exit."),
+) -> None:
+    if version:
+        typer.echo(f"turngap {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit the process with the right code."""
+    sys.excepthook = _internal_error
+    sys.exit(execute(sys.argv[1:] if arguments is None else arguments))
+
+
+def execute(arguments: list[str]) -> int:
+    """Run one command line and return its exit code; errors for the person are printed as one line."""
+    command: Any = typer.main.get_command(app)
+    try:
+        code = command.main(args=arguments, prog_name="turngap", standalone_mode=False)
+        sys.stdout.flush()
+    except TurngapError as error:
+        return _complain(str(error), error.exit_code)
+    except _UsageProblem as error:
+        return _complain(f"{error.format_message().rstrip('.')} (see turngap {_verb(arguments)}--help)", 2)
+    except (typer.Abort, KeyboardInterrupt):
+        return _complain("interrupted", INTERRUPTED)
+    except typer.Exit as error:
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+def _verb(arguments: list[str]) -> str:
+    return f"{arguments[0]} " if arguments and arguments[0] in VERBS else ""
+
+
+def _complain(message: str, code: int) -> int:
+    sys.stderr.write(f"turngap: {' '.join(message.split())}\n")
+    return code
+
+
+def _internal_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if os.environ.get("TURNGAP_DEBUG"):
+        sys.__excepthook__(kind, error, trace)
+        return
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""  # noqa: PTH119 - no pathlib in the last resort
+    _complain(f"internal error{where}: {kind.__name__}: {error} (TURNGAP_DEBUG=1 shows all; please report this)", 1)

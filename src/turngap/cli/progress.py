@@ -1,0 +1,161 @@
+"""Live progress on standard error: done of total, decisions a second, tokens, errored units, time left.
+
+On a terminal one line is redrawn a few times a second; elsewhere a plain line is written every few seconds. Counting
+and drawing are apart: `advance` only adds numbers, `refresh` is called by a timer, so that thousands of units a second
+cost nothing. Everything happens in the thread of the event loop; no lock can be held when a signal arrives.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import IO
+
+from rich.console import Console
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from turngap.data import Usage
+
+_PLAIN_SECONDS = 5.0
+_FIRST_PLAIN_SECONDS = 1.0
+
+
+class Terminal:
+    """A `turngap.engines.base.Progress` for the person at standard error."""
+
+    def __init__(self, stream: IO[str] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = Console(file=stream or sys.stderr, highlight=False, soft_wrap=True)
+        self._clock = clock
+        self._live: Live | None = None
+        self._name, self._total, self.done, self.errored = "", 0, 0, 0
+        self._repeat = 0
+        self._taken_over = 0
+        self._began = self._clock()
+        self._next_plain = 0.0
+        self._wait_until, self._wait_reason = 0.0, ""
+        self._said: set[str] = set()
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self.cost: float | None = None
+
+    def stage(self, name: str, total: int, done: int = 0, errored: int = 0) -> None:
+        """See `Progress.stage`; `errored` units are shown as to be repeated."""
+        self._close_stage()
+        self._name, self._total, self.done, self.errored = name, total, done, 0
+        self._repeat, self._taken_over = errored, done
+        self._began = self._clock()
+        self._next_plain = self._began + _FIRST_PLAIN_SECONDS
+        self._wait_until = 0.0
+        if total and self._console.is_terminal:
+            self._live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
+            self._live.start()
+            self.refresh()
+
+    def advance(self, *, errored: bool = False, usage: Usage | None = None) -> None:
+        """See `Progress.advance`."""
+        self.done += 1
+        self.errored += errored
+        if usage is not None:
+            self.prompt_tokens += usage.prompt_tokens
+            self.completion_tokens += usage.completion_tokens
+            if usage.cost is not None:
+                self.cost = (self.cost or 0.0) + usage.cost
+
+    def waiting(self, seconds: float, reason: str) -> None:
+        """See `Progress.waiting`."""
+        self._wait_until, self._wait_reason = self._clock() + seconds, reason
+        if not self._console.is_terminal:
+            self._once(f"waiting {seconds:.0f} s: {reason}")
+
+    def note(self, text: str) -> None:
+        """See `Progress.note`."""
+        self._once(text)
+
+    def refresh(self) -> None:
+        """Draw the present state; called by a timer a few times a second."""
+        if self._live is not None:
+            self._live.update(self._row(), refresh=True)
+        elif self._total and self._clock() >= self._next_plain:
+            self._next_plain = self._clock() + _PLAIN_SECONDS
+            self._print(self.line())
+
+    def close(self) -> None:
+        """Take the live line away and leave the last state as an ordinary line."""
+        self._close_stage()
+
+    @property
+    def where(self) -> str:
+        """``30 of 40 done (replay)``, for the message after an interrupt."""
+        if not self._total:
+            return "nothing done yet" if not self._name else f"stage {self._name!r} not done"
+        return f"{self.done} of {self._total} done ({self._name})"
+
+    def line(self) -> str:
+        """The present state as one line of text."""
+        parts = [f"{self._name} {self.done}/{self._total}", *self._facts()]
+        return ", ".join(parts)
+
+    def _close_stage(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        if self._total:
+            self._print(self.line())
+        self._name, self._total = "", 0
+
+    def _facts(self) -> list[str]:
+        now = self._clock()
+        fresh = self.done - self._taken_over
+        seconds = max(now - self._began, 1e-9)
+        facts = [f"{fresh / seconds:.1f}/s"] if fresh else []
+        if self.prompt_tokens or self.completion_tokens:
+            facts.append(f"tokens {_short(self.prompt_tokens)} in {_short(self.completion_tokens)} out")
+        if self.cost is not None:
+            facts.append(f"cost {self.cost:.4g}")
+        facts.append(f"{self.errored} errored")
+        repeat = self._repeat - fresh
+        if repeat > 0:
+            facts.append(f"{repeat} to repeat")
+        left = self._total - self.done
+        if fresh and left > 0:
+            facts.append(f"{_duration(left * seconds / fresh)} left")
+        elif left <= 0:
+            facts.append(f"took {_duration(seconds)}")
+        if now < self._wait_until:
+            facts.append(f"waiting {self._wait_until - now:.0f} s: {self._wait_reason}")
+        return facts
+
+    def _row(self) -> Table:
+        row = Table.grid(padding=(0, 1))
+        row.add_row(
+            self._name,
+            ProgressBar(total=self._total, completed=min(self.done, self._total), width=20),
+            f"{self.done}/{self._total}",
+            ", ".join(self._facts()),
+        )
+        return row
+
+    def _once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._print(text)
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)
+
+
+def _short(count: int) -> str:
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if count >= size:
+            return f"{count / size:.1f}{unit}"
+    return str(count)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,153 @@
+"""From file, environment and options to one `EvalConfig`: file < environment < options, resolved once.
+
+The file is TOML with the structure of `EvalConfig` (``[data]``, ``[model]``, ``[judge]``, ``[match]``, ``[replay]``,
+``[text]``, ``protocols``, ``seed``); prices live only there. An unknown key is an error, never ignored.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from turngap import jsonio
+from turngap.config import PROTOCOLS, EvalConfig
+from turngap.errors import ConfigError, DataError, UsageError
+
+ENVIRONMENT = {"OPENAI_BASE_URL": "model.base_url", "TURNGAP_JUDGE_BASE_URL": "judge.base_url"}
+"""Environment variable -> the setting it gives. (Keys of servers are read by the clients and are no settings.)"""
+
+_AT_LEAST: tuple[tuple[str, float], ...] = (
+    ("data.limit", 1),
+    ("model.concurrency", 1),
+    ("model.max_tokens", 1),
+    ("model.temperature", 0),
+    ("model.timeout", 0.001),
+    ("model.give_up_after", 0),
+    ("judge.concurrency", 1),
+    ("judge.max_tokens", 1),
+    ("judge.timeout", 0.001),
+    ("replay.retries", 0),
+    ("replay.max_steps", 1),
+)
+
+
+def resolve(file: Path | None, environment: Mapping[str, str], options: Mapping[str, Any]) -> EvalConfig:
+    """Lay options over environment over file.
+
+    Args:
+        file: TOML, or None.
+        environment: usually `os.environ`.
+        options: dotted setting (``model.spec``) -> value; None where the option was not given.
+
+    Raises:
+        ConfigError, DataError, UsageError: one line that names the file or option, the setting and what is wrong.
+    """
+    settings = _read(file) if file else {}
+    _lay(settings, {path: environment.get(variable) or None for variable, path in ENVIRONMENT.items()})
+    _lay(settings, options)
+    if not _get(settings, "data.paths"):
+        raise UsageError("no data: name a file or folder of recorded conversations")
+    if not _get(settings, "model.spec"):
+        raise UsageError("no model: give --model NAME, e.g. openai/NAME or baseline/nearest (turngap list models)")
+    if isinstance(_get(settings, "protocols"), str):
+        settings["protocols"] = protocols(settings["protocols"])
+    return _convert(settings, f"{file}: " if file else "")
+
+
+def changed(config: EvalConfig, options: Mapping[str, Any]) -> EvalConfig:
+    """A stored configuration with other options laid over it (None: as stored); raises as `resolve`."""
+    settings: dict[str, Any] = msgspec.to_builtins(config)
+    _lay(settings, options)
+    return _convert(settings, "")
+
+
+def _convert(settings: dict[str, Any], source: str) -> EvalConfig:
+    try:
+        config = msgspec.convert(settings, EvalConfig)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{source}configuration: {_plain(str(error))}") from None
+    for path, least in _AT_LEAST:
+        value = _get(settings, path)
+        if value is not None and value < least:
+            raise UsageError(f"{source}{path} is at least {least:g}, not {value:g}")
+    return config
+
+
+def protocols(text: str) -> list[str]:
+    """``all``, or names separated by commas; `EvalConfig` checks them."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    return list(PROTOCOLS) if "all" in names else [*dict.fromkeys(names)]
+
+
+def json_object(option: str, text: str) -> dict[str, Any]:
+    """Read an option's value: a JSON object, or the name of a file that holds one.
+
+    Raises:
+        UsageError, DataError: neither.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            value = jsonio.loads(text)
+        except jsonio.JsonError as error:
+            raise UsageError(f"{option}: not JSON: {error}") from None
+    else:
+        try:
+            value = jsonio.loads(Path(text).read_bytes())
+        except OSError as error:
+            raise DataError(f"{option}: cannot be read: {error.strerror}", file=text) from None
+        except jsonio.JsonError as error:
+            raise DataError(f"{option}: not JSON: {error}", file=text) from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{option}: a JSON object is wanted, e.g. '{{\"top_p\": 0.9}}'")
+    return value
+
+
+def default_directory(paths: Sequence[str], model: str) -> Path:
+    """``runs/<data stem>-<model>``, the same for the same data and model, so that the same command resumes."""
+    stem = Path(paths[0]).resolve().name.partition(".")[0]
+    return Path("runs") / re.sub(r"[^\w.=-]+", "-", f"{stem}-{model}").strip("-")[:120]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", file=str(file)) from None
+    except UnicodeDecodeError:
+        raise DataError("not UTF-8", file=str(file)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"not TOML: {error}", file=str(file)) from None
+
+
+def _lay(settings: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for path, value in values.items():
+        if value is not None:
+            _put(settings, path, value)
+
+
+def _put(settings: dict[str, Any], path: str, value: Any) -> None:
+    *tables, key = path.split(".")
+    for table in tables:
+        inner = settings.setdefault(table, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(f"configuration: {table} is a table, not {inner!r}")
+        settings = inner
+    settings[key] = value
+
+
+def _get(settings: Any, path: str) -> Any:
+    for key in path.split("."):
+        settings = settings.get(key) if isinstance(settings, dict) else None
+    return settings
+
+
+def _plain(message: str) -> str:
+    """Msgspec's message with its path in our notation: ``model.concurrency: expected `int`, got `str```."""
+    text, _, path = message.partition(" - at `$")
+    path = path.strip(".`")
+    return f"{path}: {text}" if path else text
