@@ -38,7 +38,9 @@ def run(wanted: EvalConfig, directory: Path) -> tuple[Summary, Quiet]:
 def boats(tmp_path: Path, boat_record: dict[str, Any]) -> Path:
     """A file of the boat-hire conversation and a chat without tools."""
     path = tmp_path / "boats.jsonl"
-    chat = {"messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, how can I help?"}]}
+    chat = {
+        "messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, how can I help?"}]
+    }
     path.write_text("".join(json.dumps(record) + "\n" for record in (boat_record, chat)), encoding="utf-8")
     return path
 

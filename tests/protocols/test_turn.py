@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from turngap.judges.scripted import ScriptedJudge
+
 from turngap.data import (
     AssistantMessage,
     Cause,
@@ -14,13 +16,14 @@ from turngap.data import (
     decisions,
 )
 from turngap.errors import EndpointError
-from turngap.judges.scripted import ScriptedJudge
 from turngap.protocols import turn
 
 YES, NO = Verdict(success=True), Verdict(success=False, category="wrong_fact", rationale="invents a date")
 
 
-async def judged(conversation: Conversation, message: AssistantMessage, *verdicts: object, finish: Finish = Finish.STOP):
+async def judged(
+    conversation: Conversation, message: AssistantMessage, *verdicts: object, finish: Finish = Finish.STOP
+):
     """Judge and score a prediction for the first decision."""
     decision = next(decisions(conversation))
     prediction = Prediction(message=message, finish=finish)

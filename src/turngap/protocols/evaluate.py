@@ -25,7 +25,7 @@ from turngap.models import CallCache, Model, ModelContext
 from turngap.protocols import gold, replay
 from turngap.protocols.intake import take_in
 from turngap.protocols.judging import judge_all, open_judges
-from turngap.protocols.scoring import matcher_for, score_all
+from turngap.protocols.scoring import matcher_for, predictions_of, score_all
 from turngap.runs.cache import Layered
 from turngap.runs.store import RunStore
 
@@ -79,6 +79,7 @@ async def rescore(directory: Path, config: EvalConfig, services: Services) -> No
         UsageError: a protocol is wanted for which the run holds no predictions.
     """
     with RunStore.open(directory, write=True) as store:
+        _require_results(store, config)
         async with _stated(store):
             await _judge_and_score(store, config, services, _context(store, config, services))
 
@@ -87,6 +88,14 @@ async def _judge_and_score(store: RunStore, config: EvalConfig, services: Servic
     async with open_judges(config, context, services.save_prompt) as judges:
         await judge_all(store, judges, config, services.progress)
         score_all(store, [judge.label for judge in judges], config)
+        _note_unparsed(store, config, services.progress)
+        scoring = {
+            "judges": {judge.label: judge.identity() for judge in judges},
+            "match": config.match,
+            "text": config.text,
+            "tool_parser": config.model.tool_parser,
+        }
+        store.set_note("scoring", scoring)
 
 
 @asynccontextmanager
@@ -117,6 +126,32 @@ def _refuse_impossible(config: EvalConfig, model: Model) -> None:
         raise UsageError(
             f"{config.model.spec} holds predictions on gold history and cannot act on its own history; "
             f"leave out {' and '.join(wanted)}: --protocols text,turn,strict"
+        )
+
+
+def _require_results(store: RunStore, config: EvalConfig) -> None:
+    held = {_ON_GOLD: store.count_predictions(), _CLOSED_LOOP: store.count_trajectories()}
+    for names, tally in held.items():
+        wanted = [name for name in names if name in config.protocols]
+        if wanted and not tally.good + tally.errored:
+            raise UsageError(
+                f"{store.directory}: nothing is stored for {', '.join(wanted)}; "
+                f"choose others with --protocols, or run turngap eval with them first"
+            )
+
+
+def _note_unparsed(store: RunStore, config: EvalConfig, progress: Progress) -> None:
+    """Say so when answers look like calls that nobody parsed: the model may be better than its figures."""
+    total = unparsed = 0
+    for conversation in store.conversations():
+        for result in predictions_of(store, conversation, config).values():
+            total += 1
+            unparsed += isinstance(result, Prediction) and "unparsed_call" in result.notes
+    store.set_note("unparsed_calls", unparsed)
+    if unparsed:
+        progress.note(
+            f"{unparsed} of {total} answers look like tool calls that the parser {config.model.tool_parser!r} did not "
+            "read; try another: turngap score RUN --tool-parser NAME"
         )
 
 
