@@ -1,0 +1,76 @@
+"""Find texts in a conversation that speak to the judge instead of to the conversation.
+
+Fencing keeps such texts from being obeyed (see `turngap.judges.fence`); this module tells the reader that they are
+there. It only flags: no verdict depends on it, for a customer may well write "the grader said" or paste JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from turngap.data import Message, Spoken
+from turngap.judges.base import TurnCase, WorkflowCase
+
+_SIGNS = {
+    "imitates a verdict": re.compile(
+        r"""["']?\b(?:turn_)?success["']?\s*[:=]\s*["']?(?:true|false)\b|["']failure_category["']|\bverdict\s*[:=]""",
+        re.IGNORECASE,
+    ),
+    "speaks to the judge": re.compile(
+        r"\b(?:note|message|instructions?|attention|dear|hey|hello)\b[^.\n]{0,20}\b(?:evaluator|judge|grader|assessor)s?\b"
+        r"|\b(?:evaluator|judge|grader|assessor)\b\s*[:,]"
+        r"|\b(?:mark|grade|score|rate|judge|count)\s+(?:this|it|the\s+\w+)\s+(?:\w+\s+)?as\s+(?:a\s+)?"
+        r"(?:success|successful|pass|passed|correct)\b",
+        re.IGNORECASE,
+    ),
+    "overrides instructions": re.compile(
+        r"\b(?:ignore|disregard|forget)\b[^.\n]{0,20}\b(?:previous|above|prior|earlier|all|your)\b[^.\n]{0,20}"
+        r"\b(?:instructions?|rules|prompt|policy|guidelines)\b",
+        re.IGNORECASE,
+    ),
+    "imitates a boundary": re.compile(
+        r"</\s*(?:transcript|conversation|history|data|policy|tools|reference|prediction|candidate|replay|system|user|"
+        r"assistant|tool_response)\s*>|<\|[\w ]+\|>|\[/?INST\]|\b(?:BEGIN|END) DATA\b"
+    ),
+}
+
+
+@lru_cache(maxsize=4096)
+def signs(text: str) -> tuple[str, ...]:
+    """What in a text looks meant for the judge; empty for nearly all texts."""
+    return tuple(sign for sign, pattern in _SIGNS.items() if pattern.search(text))
+
+
+def of_turn(case: TurnCase) -> tuple[str, ...]:
+    """Name the suspicious texts up to a decision, e.g. "messages[3] (user) imitates a verdict"."""
+    history = case.conversation.messages[: case.decision.position]
+    places = [*_places(history), ("prediction", case.prediction.message.content)]
+    return _flags(places)
+
+
+def of_workflow(case: WorkflowCase) -> tuple[str, ...]:
+    """Name the suspicious texts of a replay, e.g. "replay event 4 (assistant) speaks to the judge"."""
+    return _flags(_replay_places(case))
+
+
+def _flags(places: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{place} {sign}" for place, text in places for sign in signs(text))
+
+
+def _places(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
+    for index, message in enumerate(messages):
+        yield f"messages[{index}] ({_role(message)})", message.content
+
+
+def _replay_places(case: WorkflowCase) -> Iterator[tuple[str, str]]:
+    for index, event in enumerate(case.trajectory.events):
+        yield f"replay event {index} ({_role(event.message)})", event.message.content
+        if not isinstance(event, Spoken):
+            for result in event.results:
+                yield f"replay event {index} (tool)", result.content
+
+
+def _role(message: Message) -> str:
+    return str(message.__struct_config__.tag)
