@@ -69,12 +69,12 @@ class RunStore:
     calls: CallCache
     """The answers of servers, in the same database."""
 
-    def __init__(self, directory: Path, database: Database, config: EvalConfig | None, closing: ExitStack) -> None:
+    def __init__(self, directory: Path, database: Database, config: EvalConfig | None) -> None:
         """Use `create` or `open`."""
         self.directory = directory
         self.calls = RunCalls(database)
         self._database = database
-        self._closing = closing
+        self._closing = ExitStack()
         self._register = Register(database, directory / MANIFEST)
         self.config = config or self._register.manifest.config
 
@@ -107,7 +107,9 @@ class RunStore:
             register.require_settings(config)
             register.note_versions()
             register.export()
-            return cls(directory, database, config, closing.pop_all())
+            store = cls(directory, database, config)
+            store._closing = closing.pop_all()
+            return store
 
     @classmethod
     def open(cls, directory: Path, *, write: bool = False) -> RunStore:
@@ -124,7 +126,9 @@ class RunStore:
                 closing.callback(WriterLock(directory / LOCK).release)
             database = (open_for_writing if write else open_for_reading)(directory / DATABASE, RUN)
             closing.callback(database.close)
-            return cls(directory, database, None, closing.pop_all())
+            store = cls(directory, database, None)
+            store._closing = closing.pop_all()
+            return store
 
     def close(self) -> None:
         """Close the files and give the lock back. Harmless when repeated."""
