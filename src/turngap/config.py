@@ -111,8 +111,8 @@ class JudgeConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     timeout: float = 120.0
     give_up_after: float = 600.0
     concurrency: int = 8
-    similarity_floor: float = 0.0
-    """`rules`: least ROUGE-1 of a text decision that states no facts at all."""
+    similarity_floor: float = 0.15
+    """`rules`: least ROUGE-1 of a text against the recorded one, so that unrelated talk fails; 0 for none."""
     prices: Prices | None = None
 
 

@@ -22,6 +22,7 @@ from turngap.data import (
     Decision,
     Message,
     Spoken,
+    SystemMessage,
     ToolCall,
     ToolMessage,
     Trajectory,
@@ -33,7 +34,7 @@ from turngap.judges.base import TurnCase, WorkflowCase
 from turngap.judges.facts import Fact, Facts
 from turngap.judges.reads import is_read
 from turngap.metrics.matching import Matcher
-from turngap.metrics.rouge import rouge_n
+from turngap.metrics.rouge import choose_tokenizer, rouge_n
 from turngap.models.base import ModelContext
 
 _VERSION = 1
@@ -167,7 +168,7 @@ class RulesJudge:
     def _unlike(self, predicted: str, recorded: str) -> _Finding | None:
         if not self._floor or not recorded.strip():
             return None
-        similarity = rouge_n(predicted, recorded, n=1)
+        similarity = rouge_n(predicted, recorded, n=1, tokenizer=choose_tokenizer(predicted, recorded))
         if similarity >= self._floor:
             return None
         return Fault.DISSIMILAR, f"shares few words with the recording (ROUGE-1 {similarity:.2f} < {self._floor:g})"
@@ -202,10 +203,10 @@ def _pair_off(
 
 
 def _later_calls(conversation: Conversation, decision: Decision) -> list[ToolCall]:
-    """The recorded calls after a decision and before the user speaks again."""
+    """The recorded calls after a decision and before anybody speaks to the agent again."""
     found: list[ToolCall] = []
     for message in conversation.messages[decision.position + 1 :]:
-        if isinstance(message, UserMessage):
+        if isinstance(message, UserMessage | SystemMessage):
             break
         if isinstance(message, AssistantMessage):
             found.extend(message.calls)
