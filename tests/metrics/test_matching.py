@@ -261,7 +261,7 @@ def test_text_is_folded(matcher: Matcher) -> None:
 
 
 def test_sets_compare_without_order_and_with_multiplicity(boat_tools: tuple[ToolSpec, ...], matcher: Matcher) -> None:
-    """uniqueItems and set_args switch order off; how often an element stands there still counts."""
+    """The schema's uniqueItems and the rules' set_args switch order off; how often an element stands there still counts."""
     assert matcher.same(move(tags=["a", "b"]), move(tags=["b", "a"]))
     assert not matcher.same(move(tags=["a", "a"]), move(tags=["a"]))
     assert matcher.arg_f1([move(tags=["a", "b"])], [move(tags=["b", "c"])]).tp == 3
@@ -390,8 +390,10 @@ def test_problems_are_said_in_words_for_the_model(matcher: Matcher) -> None:
         (ToolCall(name="", arguments={}), "the call names no tool"),
         (
             ToolCall(name="move_booking", arguments={"seats": "two"}),
-            "invalid arguments for move_booking: missing required arguments 'booking_id', 'date'; "
-            "argument 'seats' should be an integer, not \"two\"",
+            (
+                "invalid arguments for move_booking: missing required arguments 'booking_id', 'date'; "
+                "argument 'seats' should be an integer, not \"two\""
+            ),
         ),
         (
             ToolCall(name="get_booking", arguments={"booking_id": "BK-1", "page": 2}),

@@ -1,0 +1,109 @@
+"""95% intervals: Wilson's for shares, a cluster bootstrap for means of decisions that belong to conversations.
+
+Decisions of one conversation resemble each other, so a mean over decisions is not known as well as its n suggests;
+whole conversations are what is drawn again. All functions are deterministic and give None where there is nothing to
+measure, never NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Interval = tuple[float, float]
+
+_Z = 1.959963984540054
+"""The normal distribution's 97.5% point."""
+_CELLS = 1_000_000
+"""Random draws that are held in memory at once."""
+
+
+def wilson(successes: int, n: int) -> Interval | None:
+    """Wilson's score interval of a share; None for n = 0.
+
+    Raises:
+        ValueError: not 0 <= successes <= n.
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n}")
+    if n == 0:
+        return None
+    share, spread = successes / n, _Z * _Z / n
+    middle = (share + spread / 2) / (1 + spread)
+    half = _Z * math.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
+    # The ends are exact in theory; rounding must not push them inside.
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    high = 1.0 if successes == n else min(1.0, middle + half)
+    return low, high
+
+
+def cluster_bootstrap(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    *,
+    weights: Sequence[float] | None = None,
+    seed: int,
+    resamples: int = 2000,
+    bounds: Interval = (0.0, 1.0),
+) -> Interval | None:
+    """Percentile interval of a (weighted) mean when whole clusters are drawn again with replacement.
+
+    The mean of a draw is the sum of all its values over the sum of all its weights, so large conversations weigh as
+    much as in the figure itself.
+
+    Args:
+        values: one per unit.
+        clusters: the cluster (conversation) of each unit; the order in which units stand does not matter.
+        weights: of each unit, not negative; None: 1 each.
+        seed: of the draws; equal input gives equal output.
+        resamples: number of draws.
+        bounds: what the figure can be at all. It is the interval when all units belong to one cluster, for one cluster
+            says nothing about how clusters differ.
+
+    Returns:
+        (low, high), or None without units or without weight.
+
+    Raises:
+        ValueError: sequences of unequal length, a negative weight.
+    """
+    totals, masses = _sums(values, clusters, weights)
+    used = masses > 0
+    totals, masses = totals[used], masses[used]
+    count = len(totals)
+    if count == 0:
+        return None
+    if count == 1:
+        return bounds
+    random = np.random.default_rng(seed)
+    means = []
+    rows = max(1, _CELLS // count)
+    for start in range(0, resamples, rows):
+        drawn = random.integers(0, count, (min(rows, resamples - start), count))
+        means.append(totals[drawn].sum(axis=1) / masses[drawn].sum(axis=1))
+    low, high = np.percentile(np.concatenate(means), (2.5, 97.5))
+    # Rounding alone must not put the figure outside its interval, nor the interval outside what can be.
+    mean = math.fsum(totals) / math.fsum(masses)
+    return max(bounds[0], min(float(low), mean)), min(bounds[1], max(float(high), mean))
+
+
+def _sums(
+    values: Sequence[float], clusters: Sequence[Hashable], weights: Sequence[float] | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Weighted sum of values, and sum of weights, of each cluster, in an order that the units' order has no part in."""
+    weights = [1.0] * len(values) if weights is None else weights
+    if not len(values) == len(clusters) == len(weights):
+        raise ValueError(f"{len(values)} values, {len(clusters)} clusters, {len(weights)} weights")
+    if any(weight < 0 for weight in weights):
+        raise ValueError("a weight is negative")
+    members: dict[Hashable, list[tuple[float, float]]] = {}
+    for value, cluster, weight in zip(values, clusters, weights, strict=True):
+        members.setdefault(cluster, []).append((weight * value, weight))
+    # fsum is exact, so that neither the units' order nor the clusters' names can reach the result.
+    sums = sorted(
+        (math.fsum(one for one, _ in units), math.fsum(one for _, one in units)) for units in members.values()
+    )
+    table = np.array(sums, dtype=np.float64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]

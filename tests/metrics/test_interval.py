@@ -1,0 +1,118 @@
+"""Intervals against scipy, and at their edges."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from turngap.metrics.interval import cluster_bootstrap, wilson
+
+
+@settings(deadline=None)
+@given(st.integers(1, 3000), st.data())
+def test_wilson_equals_scipy(n: int, data: st.DataObject) -> None:
+    """The interval is scipy's, contains the share and ends at 0 and 1 where it must."""
+    successes = data.draw(st.integers(0, n))
+    interval = wilson(successes, n)
+    assert interval is not None
+    theirs = stats.binomtest(successes, n).proportion_ci(method="wilson")
+    assert interval == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    assert 0 <= interval[0] <= successes / n <= interval[1] <= 1
+
+
+def test_sta_07_nothing_to_measure_has_no_interval() -> None:
+    """STA-07: n = 0, or no weight at all, gives None, never NaN and no warning."""
+    assert wilson(0, 0) is None
+    assert cluster_bootstrap([], [], seed=0) is None
+    assert cluster_bootstrap([0.5, 0.7], ["a", "b"], weights=[0, 0], seed=0) is None
+
+
+def test_impossible_counts_are_refused() -> None:
+    """More successes than trials, unequal lengths and negative weights are errors."""
+    with pytest.raises(ValueError, match="3 successes of 2"):
+        wilson(3, 2)
+    with pytest.raises(ValueError, match="2 values, 1 clusters"):
+        cluster_bootstrap([1, 2], ["a"], seed=0)
+    with pytest.raises(ValueError, match="negative"):
+        cluster_bootstrap([1, 2], ["a", "b"], weights=[1, -1], seed=0)
+
+
+def test_the_bootstrap_agrees_with_scipy_on_equal_clusters() -> None:
+    """With equal clusters the interval is that of the cluster means, which scipy bootstraps too."""
+    random_numbers = np.random.default_rng(3)
+    table = random_numbers.beta(2, 3, (60, 1)) * 0.7 + random_numbers.random((60, 5)) * 0.3
+    interval = cluster_bootstrap(table.ravel().tolist(), np.repeat(np.arange(60), 5).tolist(), seed=1, resamples=20_000)
+    theirs = stats.bootstrap(
+        (table.mean(axis=1),), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(2)
+    ).confidence_interval
+    assert interval == pytest.approx((theirs.low, theirs.high), abs=0.003)
+
+
+def test_the_bootstrap_of_unequal_clusters_is_that_of_a_ratio() -> None:
+    """With unequal clusters the interval is that of sum over size, as scipy gives it for paired sums and sizes."""
+    random_numbers = np.random.default_rng(5)
+    sizes = random_numbers.integers(1, 12, 80)
+    clusters = np.repeat(np.arange(80), sizes)
+    values = np.clip(random_numbers.random(80)[clusters] + random_numbers.normal(0, 0.1, len(clusters)), 0, 1)
+    sums = np.bincount(clusters, values)
+    interval = cluster_bootstrap(values.tolist(), clusters.tolist(), seed=1, resamples=20_000)
+    theirs = stats.bootstrap(
+        (sums, sizes),
+        lambda one, other, axis=-1: one.sum(axis=axis) / other.sum(axis=axis),
+        paired=True,
+        n_resamples=20_000,
+        method="percentile",
+        rng=np.random.default_rng(2),
+    ).confidence_interval
+    assert interval == pytest.approx((theirs.low, theirs.high), abs=0.005)
+    naive = stats.sem(values) * 1.96
+    assert interval is not None
+    assert (interval[1] - interval[0]) / 2 > 1.5 * naive
+
+
+def test_weights_are_repetitions() -> None:
+    """A weight of 3 counts like three units of the same cluster."""
+    once = cluster_bootstrap([0.2, 0.9, 0.4], ["a", "b", "c"], weights=[3, 1, 1], seed=4)
+    often = cluster_bootstrap([0.2, 0.2, 0.2, 0.9, 0.4], ["a", "a", "a", "b", "c"], seed=4)
+    assert once == pytest.approx(often)
+
+
+def test_one_cluster_says_nothing_about_others() -> None:
+    """Units of a single conversation give the whole range of the figure, however many they are."""
+    assert cluster_bootstrap([0.4] * 50, ["a"] * 50, seed=0) == (0.0, 1.0)
+    assert cluster_bootstrap([0.4], ["a"], seed=0, bounds=(-1.0, 1.0)) == (-1.0, 1.0)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5)), min_size=1, max_size=30),
+    st.integers(0, 2**32),
+    st.randoms(use_true_random=False),
+)
+def test_the_bootstrap_is_deterministic_and_contains_the_mean(
+    units: list[tuple[float, int]], seed: int, chance: random.Random
+) -> None:
+    """Equal input gives equal output, in any order and under any names of clusters; the mean lies inside."""
+    values, clusters = [value for value, _ in units], [cluster for _, cluster in units]
+    interval = cluster_bootstrap(values, clusters, seed=seed, resamples=200)
+    chance.shuffle(units)
+    again = cluster_bootstrap(
+        [value for value, _ in units], [f"c{9 - cluster}" for _, cluster in units], seed=seed, resamples=200
+    )
+    assert interval is not None
+    assert interval == again
+    mean = math.fsum(values) / len(values)
+    assert 0 <= interval[0] <= mean + 1e-12
+    assert mean - 1e-12 <= interval[1] <= 1
+
+
+def test_equal_values_give_a_point() -> None:
+    """Without any spread between conversations the interval is the figure itself, untouched by rounding."""
+    assert cluster_bootstrap([1.0] * 7, list("aabbccd"), seed=0) == (1.0, 1.0)
+    interval = cluster_bootstrap([0.1] * 9, list("aaabbbccc"), seed=0)
+    assert interval == pytest.approx((0.1, 0.1), abs=1e-15)
