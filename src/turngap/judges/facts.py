@@ -126,7 +126,7 @@ _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _OTHER = r"(?P<other>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:,?[\s-]+(?P<year>\d{4})\b)?"
 _TO = r"\s*(?:-|–|—|to|through|until)\s*"
-_END_OF_DAY = r"(?![\w:]|\.\d|,\d|\s*[ap]\.?m\b)"
+_END_OF_DAY = r"(?!\w|[:.,]\d|\s*[ap]\.?m\b)"
 _PERIOD = r"(?P<period>\s*(?:[ap]\.m\.|[ap]m\b)|\s+in\s+the\s+(?:morning|afternoon|evening)\b|\s+(?:morning|evening)\b)"
 _PERIOD_BEFORE = r"(?:\b(?P<before>morning|afternoon|evening)\s+(?:at\s+)?)?"
 _SCALE = rf"(?:[\s-](?P<scale>{_any_of(_SCALES)})\b)?"
@@ -179,7 +179,7 @@ def _time(text: str, hour: int, minute: int, period: str | None) -> list[_Hit]:
     half = None
     if hour == 0 or hour > 12:
         half = "pm" if hour else "am"
-    elif period is not None:
+    elif period:
         half = "am" if re.search(r"a\.?m|morning", period.casefold()) else "pm"
     base = f"time:{hour % 12 * 60 + minute}"
     if half is None:
@@ -191,9 +191,12 @@ def _clock(match: re.Match[str]) -> list[_Hit]:
     return _time(match[0], int(match["hour"]), int(match["minute"]), match["period"] or match["before"])
 
 
+def _hour(word: str) -> int:
+    return _HOURS.get(word.casefold()) or int(word)
+
+
 def _spoken_clock(match: re.Match[str]) -> list[_Hit]:
-    word = match["hour"].casefold()
-    minutes = 60 * (_HOURS[word] if word in _HOURS else int(word))
+    minutes = 60 * _hour(match["hour"])
     part = 30 if match["part"].casefold() == "half" else 15
     minutes += part if match["side"].casefold() == "past" else -part
     # Hour 0 would mean midnight to `_time`; a spoken clock knows twelve hours only.
@@ -201,7 +204,7 @@ def _spoken_clock(match: re.Match[str]) -> list[_Hit]:
 
 
 def _full_hour(match: re.Match[str]) -> list[_Hit]:
-    return _time(match[0], int(match["hour"]), 0, match["period"] or match["before"])
+    return _time(match[0], _hour(match["hour"]), 0, match["period"] or match["before"])
 
 
 def _value(figure: str) -> str:
@@ -273,8 +276,17 @@ _SPOKEN_CLOCK = (
     rf"{_PERIOD_BEFORE}\b(?P<part>half|quarter)\s+(?P<side>past|to)\s+(?P<hour>1[0-2]|[1-9]|{_any_of(_HOURS)})\b"
     rf"{_PERIOD}?"
 )
-_OCLOCK = rf"{_PERIOD_BEFORE}(?<![\w:.,-])(?P<hour>1[0-2]|0?[1-9])\s*o['’]clock\b{_PERIOD}?"
+_OCLOCK = rf"{_PERIOD_BEFORE}(?<![\w:.,-])(?P<hour>1[0-2]|0?[1-9]|{_any_of(_HOURS)})\s*o['’]clock\b{_PERIOD}?"
+_WORD_HOUR = (
+    rf"(?P<before>)\b(?P<hour>{_any_of(_HOURS)})"
+    r"(?P<period>\s+(?:[ap]\.m\.|[ap]m\b)|\s+in\s+the\s+(?:morning|afternoon|evening)\b)"
+)
 _HOUR = rf"(?P<before>)(?<![\w:.,$€£-])(?P<hour>1[0-2]|0?[1-9]){_PERIOD}"
+# The first hour of "from 8 to 10 pm" is a time as well, of a half of the day that is not said.
+_FROM_HOUR = (
+    r"(?P<period>)(?P<before>)(?<![\w:.,$€£-])(?P<hour>1[0-2]|0?[1-9])"
+    r"(?=\s*(?:-|–|to|until)\s*(?:1[0-2]|0?[1-9])(?::[0-5]\d)?\s*(?:[ap]\.m\.|[ap]m\b))"
+)
 _PHONE = r"(?<![\w-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{3}\)\s?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])"
 _NTH = r"(?<![\w.,-])(?P<number>\d{1,3})(?:st|nd|rd|th)\b"
 # A digit behind a letter and a hyphen belongs to an identifier (BK-1042), behind a space and a hyphen it does not (-5).
@@ -294,9 +306,11 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
         (_SLASHES, _figures_date),
         (_DAY_MONTH, _month_date),
         (_MONTH_DAY, _month_date),
+        (_FROM_HOUR, _full_hour),
         (_CLOCK, _clock),
         (_SPOKEN_CLOCK, _spoken_clock),
         (_OCLOCK, _full_hour),
+        (_WORD_HOUR, _full_hour),
         (_HOUR, _full_hour),
         (_PHONE, _phone),
         (_NTH, _ordinal),
