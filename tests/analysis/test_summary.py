@@ -52,16 +52,14 @@ def _config(*judges: str) -> EvalConfig:
     )
 
 
-def _scored(
-    protocol: str, conversation: str, decision: int | None, kind: str, success: bool, **values: float
-) -> Score:
+def _scored(protocol: str, conversation: str, decision: int | None, kind: str, good: bool, /, **values: float) -> Score:
     return Score(
         protocol=protocol,
         conversation=conversation,
         decision=decision,
         kind=kind,
-        success=success,
-        cause=None if success else Cause.WRONG,
+        success=good,
+        cause=None if good else Cause.WRONG,
         values=values,
         category="default" if protocol == "text" else "",
     )
@@ -278,9 +276,7 @@ def test_every_ledger_adds_up_to_its_figure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("success", "cause"), [(True, Cause.WRONG), (False, None)])
-def test_a_score_without_its_one_cause_is_an_internal_error(
-    tmp_path: Path, success: bool, cause: Cause | None
-) -> None:
+def test_a_score_without_its_one_cause_is_an_internal_error(tmp_path: Path, success: bool, cause: Cause | None) -> None:
     """A unit that is neither a success nor blamed on anybody is refused, not dropped."""
     row = Score(protocol="strict", conversation="a", decision=0, kind="text", success=success, cause=cause)
     with (
@@ -335,7 +331,7 @@ def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
     assert summary.metrics["turn.success@alpha"].value == 0.5
     assert list(summary.ledger) == ["turn", "turn@alpha"]
     agreement = summary.agreement["turn"]
-    assert (agreement.judges, agreement.n, agreement.same) == (("rules", "alpha"), 10, 0.9)
+    assert (agreement.judges, agreement.n, agreement.observed) == (("rules", "alpha"), 10, 0.9)
     expected_by_chance = 0.6 * 0.5 + 0.4 * 0.5
     assert agreement.kappa == pytest.approx((0.9 - expected_by_chance) / (1 - expected_by_chance))
     assert summary.asked_again == {"turn:alpha": 1}

@@ -8,7 +8,7 @@ are divided, cluster bootstrap). Errored units have no values and so stand in no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -26,6 +26,8 @@ class Kind(StrEnum):
 
     SHARE = "share"
     MEAN = "mean"
+    COUNT = "count"
+    """A mean of counts, which is no fraction."""
     POOLED = "pooled"
 
 
@@ -72,9 +74,9 @@ FIGURES: tuple[Measure, ...] = (
         kind=Kind.MEAN,
         meaning="ROUGE-L of text turns",
     ),
-    Measure(name="turn.success.text", protocol="turn", value="success", over=("text",), meaning="text turns approved"),
-    Measure(name="turn.success.tool", protocol="turn", value="success", over=("tool",), meaning="tool turns approved"),
-    Measure(name="turn.success", protocol="turn", value="success", over=DECISIONS, meaning="all turns approved"),
+    Measure(name="turn.success.text", protocol="turn", value="success", over=("text",), meaning="text turns good"),
+    Measure(name="turn.success.tool", protocol="turn", value="success", over=("tool",), meaning="tool turns good"),
+    Measure(name="turn.success", protocol="turn", value="success", over=DECISIONS, meaning="all turns good"),
     Measure(name="strict.name", protocol="strict", value="name", over=("tool",), meaning="right functions called"),
     Measure(name="strict.exact", protocol="strict", value="exact", over=("tool",), meaning="calls exactly right"),
     Measure(
@@ -104,22 +106,22 @@ FIGURES: tuple[Measure, ...] = (
         protocol="replay",
         value="completed",
         over=CONVERSATIONS,
-        meaning="the same, all conversations",
+        meaning="replayed to the end, of all",
     ),
-    Measure(
-        name="workflow.success", protocol="workflow", value="success", over=("tools",), meaning="user's goal fully met"
-    ),
+    Measure(name="workflow.success", protocol="workflow", value="success", over=("tools",), meaning="user's goal met"),
     Measure(
         name="workflow.success.all",
         protocol="workflow",
         value="success",
         over=CONVERSATIONS,
-        meaning="the same, all conversations",
+        meaning="goal met, of all",
     ),
 )
 
 PER_CONVERSATION: tuple[Measure, ...] = tuple(
-    Measure(name=f"replay.{value}", protocol="replay", value=value, over=CONVERSATIONS, kind=Kind.MEAN, meaning=meaning)
+    Measure(
+        name=f"replay.{value}", protocol="replay", value=value, over=CONVERSATIONS, kind=Kind.COUNT, meaning=meaning
+    )
     for value, meaning in (
         ("steps", "messages of the model"),
         ("rejected", "calls rejected"),
@@ -151,14 +153,15 @@ def compute(measure: Measure, units: Sequence[Unit], *, seed: int) -> Figure:
     counted = [unit for unit in units if unit.kind in measure.over and measure.value in unit.values]
     if measure.kind is Kind.SHARE:
         return _share(unit.values[measure.value] for unit in counted)
-    if measure.kind is Kind.MEAN:
+    if measure.kind in (Kind.MEAN, Kind.COUNT):
         values = [unit.values[measure.value] for unit in counted]
-        return _mean(values, [unit.conversation for unit in counted], [1.0] * len(values), seed)
+        bounds = (0.0, 1.0) if measure.kind is Kind.MEAN else (0.0, math.inf)
+        return _mean(values, [unit.conversation for unit in counted], [1.0] * len(values), seed, bounds)
     # F1 of summed counts is 2tp / (predicted + reference): per-decision ratios weighted by their denominators.
     counted = [unit for unit in counted if unit.values["arg_pred"] + unit.values["arg_ref"]]
     weights = [unit.values["arg_pred"] + unit.values["arg_ref"] for unit in counted]
     values = [2 * unit.values["arg_tp"] / weight for unit, weight in zip(counted, weights, strict=True)]
-    return _mean(values, [unit.conversation for unit in counted], weights, seed)
+    return _mean(values, [unit.conversation for unit in counted], weights, seed, (0.0, 1.0))
 
 
 def _share(values: Iterable[float]) -> Figure:
@@ -168,20 +171,25 @@ def _share(values: Iterable[float]) -> Figure:
     if any(outcome not in (0.0, 1.0) for outcome in outcomes):
         raise HarnessFault("a share was given a value that is neither 0 nor 1; please report this")
     successes = round(math.fsum(outcomes))
-    low, high = wilson(successes, len(outcomes))
-    return Figure(value=successes / len(outcomes), n=len(outcomes), ci95=(low, high))
+    return Figure(value=successes / len(outcomes), n=len(outcomes), ci95=wilson(successes, len(outcomes)))
 
 
-def _mean(values: Sequence[float], clusters: Sequence[str], weights: Sequence[float], seed: int) -> Figure:
+def _mean(
+    values: Sequence[float],
+    clusters: Sequence[str],
+    weights: Sequence[float],
+    seed: int,
+    bounds: tuple[float, float],
+) -> Figure:
     if not values:
         return Figure(value=None, n=0)
-    total = math.fsum(weights)
-    value = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / total
-    low, high = cluster_bootstrap(values, clusters, weights=weights, seed=seed, resamples=RESAMPLES)
-    return Figure(value=value, n=len(values), ci95=(low, high))
+    value = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / math.fsum(weights)
+    ci95 = cluster_bootstrap(values, clusters, weights=weights, seed=seed, resamples=RESAMPLES, bounds=bounds)
+    # One conversation says nothing about how counts of others would differ, and a count has no highest value.
+    known = ci95 if ci95 is not None and math.isfinite(ci95[1]) else None
+    return Figure(value=min(value, bounds[1]), n=len(values), ci95=known)
 
 
-def figure_name(measure: Measure, judge: str, judges: Mapping[str, Sequence[str]]) -> str:
-    """The figure's key: the first judge gives the plain name, a later one is named after ``@``."""
-    known = judges.get(measure.protocol, ())
-    return measure.name if measure.protocol not in JUDGED or judge in known[:1] else f"{measure.name}@{judge}"
+def figure_name(name: str, judge: str, judges: Sequence[str]) -> str:
+    """A figure's key: the first of the judges (or none at all) gives the plain name, a later one stands after ``@``."""
+    return name if judge in ("", *judges[:1]) else f"{name}@{judge}"

@@ -56,10 +56,12 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
 
     judges: tuple[str, ...]
     n: int
-    same: float | None
-    """Share of units on which all verdicts are equal."""
+    observed: float | None
+    """Share of pairs of verdicts on one unit that are equal; None without units."""
     kappa: float | None
-    """Cohen's for two judges, Fleiss' for more; None where it is not defined (no units, or no variation)."""
+    """Cohen's for two judges, Fleiss' for more; None where it is not defined (no units, or one verdict throughout)."""
+    ci95: tuple[float, float] | None
+    """Of kappa."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +124,8 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
     for measure in FIGURES:
         for scorer in _scorers(measure, judges):
             units = rows[scorer].units if scorer in rows else []
-            metrics[figure_name(measure, scorer.partition(":")[2], judges)] = compute(measure, units, seed=seed)
+            protocol, _, judge = scorer.partition(":")
+            metrics[figure_name(measure.name, judge, judges.get(protocol, ()))] = compute(measure, units, seed=seed)
     replayed = rows["replay"].units if "replay" in rows else []
     ledger = _ledgers(rows, judges)
     _check(ledger, metrics)
@@ -136,7 +139,7 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
         ledger=ledger,
         missing=_missing(rows, judges, n),
         tokenizers=dict(sorted(rows["text"].tokenizers.items())) if "text" in rows else {},
-        agreement=_agreement(rows, judges),
+        agreement=_agreement(rows, judges, seed),
         asked_again=_asked_again(store, judges),
         notes=(),
     )
@@ -232,8 +235,9 @@ def _ledgers(rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]]) -> 
             judge = scorer.partition(":")[2]
             causes = {cause.value: rows[scorer].causes[name][cause.value] for cause in Cause}
             success = rows[scorer].success.get(name, 0)
-            key = name if protocol not in JUDGED or judge in judged[:1] else f"{name}@{judge}"
-            found[key] = Ledger(units=success + sum(causes.values()), success=success, causes=causes)
+            found[figure_name(name, judge, judged)] = Ledger(
+                units=success + sum(causes.values()), success=success, causes=causes
+            )
     return found
 
 
@@ -261,11 +265,11 @@ def _missing(rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]], n: 
         protocol, _, judge = scorer.partition(":")
         lacking = expected[protocol] - len(kept.outcomes) - len(kept.errored)
         if lacking:
-            found[protocol if judge in ("", *judges.get(protocol, ())[:1]) else f"{protocol}@{judge}"] = lacking
+            found[figure_name(protocol, judge, judges.get(protocol, ()))] = lacking
     return found
 
 
-def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]]) -> dict[str, Agreement]:
+def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]], seed: int) -> dict[str, Agreement]:
     found: dict[str, Agreement] = {}
     for protocol, names in judges.items():
         if len(names) < 2:
@@ -273,20 +277,18 @@ def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]])
         outcomes = [rows[f"{protocol}:{name}"].outcomes for name in names]
         common = sorted(set(outcomes[0]).intersection(*outcomes[1:]))
         verdicts = [[bool(one[unit]) for unit in common] for one in outcomes]
-        same = sum(len({column[at] for column in verdicts}) == 1 for at in range(len(common)))
+        if len(names) == 2:
+            beyond_chance = cohen_kappa(verdicts[0], verdicts[1], seed=seed)
+        else:
+            beyond_chance = fleiss_kappa(list(zip(*verdicts, strict=True)), seed=seed)
         found[protocol] = Agreement(
             judges=names,
             n=len(common),
-            same=same / len(common) if common else None,
-            kappa=_kappa(verdicts) if common else None,
+            observed=beyond_chance.observed,
+            kappa=beyond_chance.kappa,
+            ci95=beyond_chance.ci95,
         )
     return found
-
-
-def _kappa(verdicts: list[list[bool]]) -> float | None:
-    if len(verdicts) == 2:
-        return cohen_kappa(verdicts[0], verdicts[1])
-    return fleiss_kappa([list(row) for row in zip(*verdicts, strict=True)])
 
 
 def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -324,7 +326,7 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
             yield f"{scorer} had to be asked again for {count} verdicts"
     for protocol, agreement in summary.agreement.items():
         kappa = "not defined" if agreement.kappa is None else f"{agreement.kappa:.2f}"
-        same = "-" if agreement.same is None else f"{agreement.same:.1%}"
+        same = "-" if agreement.observed is None else f"{agreement.observed:.1%}"
         method = "Cohen" if len(agreement.judges) == 2 else "Fleiss"
         yield (
             f"{protocol}: {', '.join(agreement.judges)} agree on {same} of {agreement.n} units ({method} kappa {kappa})"

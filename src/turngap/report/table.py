@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, Measure
+from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, figure_name
 from turngap.analysis.summary import Summary
 from turngap.data import Cause, Figure
 
@@ -26,6 +26,7 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("replay.completed", "workflow.success", "replay.completed.all", "workflow.success.all"),
     ),
 )
+_MEANING = 30  # columns for what a figure says
 _BY_NAME = {measure.name: measure for measure in FIGURES}
 _COLUMNS = (
     ("text", "ROUGE-1", "text.rouge1"),
@@ -57,9 +58,10 @@ def console(*, stderr: bool = False) -> Console:
 
 def summary_table(summary: Summary, *, title: str) -> RenderableType:
     """One run: figures, ledger, notes."""
-    parts: list[RenderableType] = [Text(title, style="bold"), Text(_sizes(summary)), Text(), _figures(summary), Text()]
-    parts += [_ledger(summary), Text()]
-    return Group(*parts, *_lines(_facts(summary)), *_lines(summary.notes))
+    head = [Text(title, style="bold"), Text(_sizes(summary)), Text()]
+    return Group(
+        *head, *_figures(summary), Text(), _ledger(summary), Text(), _lines((*_facts(summary), *summary.notes))
+    )
 
 
 def comparison_table(summaries: Sequence[tuple[str, Summary]]) -> RenderableType:
@@ -69,7 +71,7 @@ def comparison_table(summaries: Sequence[tuple[str, Summary]]) -> RenderableType
         summaries: what each run is called in the table, and its summary.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("model", no_wrap=True, overflow="fold", vertical="middle")
+    table.add_column("model", no_wrap=True, overflow="fold", vertical="top")
     table.add_column("", no_wrap=True)
     for top, bottom, _ in _COLUMNS:
         table.add_column(f"{top}\n{bottom}", justify="right", no_wrap=True, overflow="fold")
@@ -78,7 +80,8 @@ def comparison_table(summaries: Sequence[tuple[str, Summary]]) -> RenderableType
         label = "\n".join(escape(part) for part in _folded(name, 20))
         cells = [f"[bold]{percent(figure)}[/bold]\n{_short(figure)}\n{figure.n}" for figure in figures]
         table.add_row(label, "%\nci95\nn", *cells, end_section=at < len(summaries) - 1)
-    return table
+    judges = sorted({names[0] for _, summary in summaries for names in summary.judges.values()})
+    return Group(table, Text(), Text(f"turn and workflow are judged by: {', '.join(judges) or 'nobody'}"))
 
 
 def _folded(name: str, width: int) -> list[str]:
@@ -92,7 +95,7 @@ def _short(figure: Figure) -> str:
 def _sizes(summary: Summary) -> str:
     n = summary.n
     return (
-        f"{_count(n['conversations'], 'conversation')}, {n['tool_conversations']} with tool calls; "
+        f"{_count(n['conversations'], 'conversation')}, {n['tool_conversations']} with calls; "
         f"{_count(n['decisions'], 'decision')}: {n['text_decisions']} text, {n['tool_decisions']} tool; "
         f"{n['errored']} errored"
     )
@@ -102,43 +105,47 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _figures(summary: Summary) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("figure", no_wrap=True)
-    table.add_column("what it says", overflow="fold")
-    table.add_column("%", justify="right", no_wrap=True)
-    table.add_column("95% interval", justify="right", no_wrap=True)
-    table.add_column("n", justify="right", no_wrap=True)
-    shown = [(heading, _rows(names, summary)) for heading, names in _SECTIONS]
-    shown = [(heading, rows) for heading, rows in shown if rows]
-    for at, (heading, rows) in enumerate(shown):
-        table.add_row(Text(heading, style="italic"), "", "", "", "")
-        for measure, judge, figure in rows:
-            meaning = f"{measure.meaning} (judge: {judge})" if judge else measure.meaning
-            key = f"  {measure.name}"
-            table.add_row(key, escape(meaning), f"[bold]{percent(figure)}[/bold]", interval(figure), str(figure.n))
-        if at < len(shown) - 1:
-            table.add_row()
+def _figures(summary: Summary) -> list[RenderableType]:
+    parts: list[RenderableType] = [_figure_table([("figure", "what it says", "%", "95% interval", "n")], "bold")]
+    for heading, names in _SECTIONS:
+        if rows := _rows(names, summary):
+            parts += [Text(heading, style="italic"), _figure_table(rows, "")]
+    return parts
+
+
+def _figure_table(rows: Iterable[tuple[str, str, str, str, str]], style: str) -> Table:
+    # Several tables of the same fixed widths, 79 in all: in one table the headings would widen a column.
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=False)
+    table.add_column(width=22, no_wrap=True, style=style)
+    table.add_column(width=_MEANING, overflow="fold", style=style)
+    for width in (5, 13, 5):
+        table.add_column(width=width, justify="right", no_wrap=True, style=style)
+    for row in rows:
+        table.add_row(*map(escape, row))
     return table
 
 
-def _rows(names: Iterable[str], summary: Summary) -> list[tuple[Measure, str, Figure]]:
-    """The figures of a section that were measured, each judge's in its own row."""
-    found: list[tuple[Measure, str, Figure]] = []
+def _rows(names: Iterable[str], summary: Summary) -> list[tuple[str, str, str, str, str]]:
+    """The figures of a section that were measured, each judge's in a row of its own."""
+    found = []
     for name in names:
         measure = _BY_NAME[name]
         if measure.protocol not in summary.protocols:
             continue
-        if measure.protocol not in JUDGED:
-            found.append((measure, "", summary.metrics[name]))
-            continue
-        for at, judge in enumerate(summary.judges[measure.protocol]):
-            found.append((measure, judge, summary.metrics[name if at == 0 else f"{name}@{judge}"]))
+        judges = summary.judges[measure.protocol] if measure.protocol in JUDGED else ("",)
+        for judge in judges:
+            figure = summary.metrics[figure_name(name, judge, judges)]
+            meaning = measure.meaning
+            if judge:
+                # A long name gets a line of its own rather than one cut in the middle.
+                gap = " " if len(meaning) + len(judge) + 9 <= _MEANING else "\n"
+                meaning += f",{gap}judge: {judge}"
+            found.append((f"  {name}", meaning, percent(figure), interval(figure), str(figure.n)))
     return found
 
 
 def _ledger(summary: Summary) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     table.add_column("blame ledger", overflow="fold")
     for heading in ("units", "success", *(cause.value for cause in Cause)):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -166,5 +173,8 @@ def _facts(summary: Summary) -> Iterable[str]:
         yield "workflow figures are over conversations with tool calls; .all: over all conversations."
 
 
-def _lines(sentences: Iterable[str]) -> list[Text]:
-    return [Text(sentence) for sentence in sentences if sentence]
+def _lines(sentences: Iterable[str]) -> Table:
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for sentence in sentences:
+        grid.add_row("-", Text(sentence))
+    return grid
