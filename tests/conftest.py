@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chatserver import ChatServer
 
 from turngap.data import (
     AssistantMessage,
@@ -152,3 +154,17 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("no folder of real recordings beside the checkout")
     return folder
+
+
+@pytest.fixture
+def chat_server() -> Iterator[Callable[..., ChatServer]]:
+    """Start scripted chat-completions servers: ``chat_server([text("Hello.")])``; they stop with the test."""
+    servers: list[ChatServer] = []
+
+    def start(script: Any) -> ChatServer:
+        servers.append(ChatServer(script))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()

@@ -27,15 +27,19 @@ from yarl import URL
 
 from turngap import jsonio
 from turngap.config import ModelConfig
-from turngap.data import Usage
 from turngap.errors import ConfigError, EndpointError
+from turngap.models import reply
 from turngap.models.base import ModelContext
 from turngap.models.endpoint import DEFAULT_BASE_URL, Endpoint, read_key, resolve
-from turngap.models.fault import Transient, Withheld, excerpt, refusal
+from turngap.models.fault import Transient, Withheld, refusal
 from turngap.models.gate import Gate
 from turngap.models.limits import check_open_files
+from turngap.models.reply import Completion
 
-_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 30.0
+__all__ = ["ChatClient", "Completion", "Pace"]
+
+_LONGEST_BACKOFF = 30.0
+_LONGEST_REASON = 160
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,43 +51,8 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds for one request."""
     give_up_after: float = 600.0
     """Seconds from the first request until its unit is given up."""
-
-
-class Completion(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer of a server."""
-
-    message: dict[str, Any]
-    """The assistant message, decoded as the server gave it."""
-    raw: bytes
-    """The same as JSON, byte for byte."""
-    finish_reason: str | None = None
-    usage: Usage = Usage()
-    """Tokens as reported (0 where not reported); cost is for the caller, who knows the prices."""
-    seconds: float = 0.0
-    """Wall time of the request that succeeded."""
-    attempts: int = 1
-    """Requests that were made for it; 0 when it came from the cache."""
-    cached: bool = False
-
-
-class _Choice(msgspec.Struct):
-    message: msgspec.Raw = msgspec.Raw()
-    finish_reason: Any = None
-
-
-class _Reply(msgspec.Struct):
-    choices: list[_Choice] | None = None
-    usage: Any = None
-    error: Any = None
-
-
-class _Stored(msgspec.Struct):
-    """What the cache keeps of an answer."""
-
-    message: msgspec.Raw
-    finish_reason: str | None
-    usage: Usage
-    seconds: float
+    first_backoff: float = 0.25
+    """Seconds before the first repetition, about; doubles with each."""
 
 
 class _Here(msgspec.Struct):
@@ -104,11 +73,6 @@ class _Ask:
         self.payload = payload
         self.attempts = 0
         self.deadline = float("inf")
-
-
-_REPLY = msgspec.json.Decoder(_Reply)
-_MESSAGE = msgspec.json.Decoder(dict[str, Any])
-_STORED = msgspec.json.Decoder(_Stored)
 
 
 class ChatClient:
@@ -206,9 +170,9 @@ class ChatClient:
             digest.update(b"\0" + sample.encode())
         key = digest.hexdigest()
         if (stored := cache.get(key)) is not None:
-            return _restore(stored)
+            return reply.restore(stored)
         completion = await self._ask(_Ask(payload))
-        cache.put(key, _store(completion))
+        cache.put(key, reply.store(completion))
         return completion
 
     async def get(self, path: str, *, timeout: float = 5.0) -> Any:  # noqa: ASYNC109 - one request, not a scope
@@ -287,7 +251,9 @@ class ChatClient:
                 return 0.0 if here.gate.opens_at < ask.deadline and now < ask.deadline else False
             wait = error.retry_after
             if wait is None:
-                wait = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (ask.attempts - 1)) * self._random.uniform(0.5, 1.5)
+                wait = min(_LONGEST_BACKOFF, self._pace.first_backoff * 2 ** (ask.attempts - 1)) * self._random.uniform(
+                    0.5, 1.5
+                )
             if now + wait >= ask.deadline:
                 return False
             self._context.waiting(wait, error.reason)
@@ -344,7 +310,8 @@ class ChatClient:
                 "check the certificate or --base-url"
             ) from None
         except (aiohttp.ClientError, OSError) as error:
-            raise Transient(endpoint.scrub(" ".join(f"{type(error).__name__}: {error}".split()))) from None
+            reason = endpoint.scrub(" ".join(f"{type(error).__name__}: {error}".split()))
+            raise Transient(reason[:_LONGEST_REASON]) from None
         took = loop.time() - started
         data = endpoint.scrub_bytes(data)
         if response.status != 200:
@@ -352,7 +319,7 @@ class ChatClient:
             if isinstance(failure, EndpointError):
                 failure.attempts = ask.attempts
             raise failure
-        return _completion(data, took, ask.attempts, endpoint.shown)
+        return reply.completion(data, took, ask.attempts, endpoint.shown)
 
 
 async def _close_with_the_loop(session: aiohttp.ClientSession) -> AsyncGenerator[None, None]:
@@ -364,84 +331,8 @@ async def _close_with_the_loop(session: aiohttp.ClientSession) -> AsyncGenerator
         await session.close()
 
 
-def _completion(data: bytes, seconds: float, attempts: int, where: str) -> Completion:
-    try:
-        reply = _REPLY.decode(data)
-        raw = bytes(reply.choices[0].message) if reply.choices else b""
-        message = _MESSAGE.decode(raw) if raw else None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        reply, raw, message = _tolerant(data)
-    if message is None:
-        if isinstance(reply.error, dict) and isinstance(reply.error.get("code"), int):
-            raise refusal(reply.error["code"], jsonio.dumps({"error": reply.error}), {}, where)
-        raise Transient(f"an answer without a message: {excerpt(data.decode('utf-8', 'replace'))}")
-    reason = reply.choices[0].finish_reason if reply.choices else None
-    return Completion(
-        message=message,
-        raw=raw,
-        finish_reason=reason if isinstance(reason, str) else None,
-        usage=read_usage(reply.usage),
-        seconds=seconds,
-        attempts=attempts,
-    )
-
-
-def _tolerant(data: bytes) -> tuple[_Reply, bytes, dict[str, Any] | None]:
-    # The fast decoder refuses lone surrogates, which models do emit; the slow one replaces them.
-    try:
-        reply = msgspec.convert(jsonio.loads(data), dict[str, Any])
-        choices = reply.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    except (jsonio.JsonError, msgspec.ValidationError):
-        raise Transient(f"an answer that cannot be read: {excerpt(data.decode('utf-8', 'replace'))[:80]}") from None
-    message = choice.get("message")
-    whole = _Reply(
-        choices=[_Choice(finish_reason=choice.get("finish_reason"))], usage=reply.get("usage"), error=reply.get("error")
-    )
-    return whole, jsonio.encode(message), message if isinstance(message, dict) else None
-
-
-def read_usage(value: Any) -> Usage:
-    """Read a server's `usage` object; what is missing or of the wrong type counts as not reported."""
-
-    def count(holder: Any, key: str) -> int:
-        found = holder.get(key) if isinstance(holder, dict) else None
-        return found if isinstance(found, int) and found > 0 else 0
-
-    details = value.get("prompt_tokens_details") if isinstance(value, dict) else None
-    return Usage(
-        prompt_tokens=count(value, "prompt_tokens"),
-        completion_tokens=count(value, "completion_tokens"),
-        cached_tokens=count(details, "cached_tokens"),
-    )
-
-
 def _withheld(withheld: Withheld, ask: _Ask) -> Completion:
     message = {"role": "assistant", "content": "", "refusal": str(withheld)}
     return Completion(
         message=message, raw=jsonio.encode(message), finish_reason="content_filter", attempts=ask.attempts
-    )
-
-
-def _store(completion: Completion) -> bytes:
-    stored = _Stored(
-        message=msgspec.Raw(completion.raw),
-        finish_reason=completion.finish_reason,
-        usage=completion.usage,
-        seconds=completion.seconds,
-    )
-    return jsonio.encode(stored)
-
-
-def _restore(data: bytes) -> Completion:
-    stored = _STORED.decode(data)
-    raw = bytes(stored.message)
-    return Completion(
-        message=_MESSAGE.decode(raw),
-        raw=raw,
-        finish_reason=stored.finish_reason,
-        usage=stored.usage,
-        seconds=stored.seconds,
-        attempts=0,
-        cached=True,
     )

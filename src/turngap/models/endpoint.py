@@ -1,8 +1,8 @@
 """Where requests go, with what key, and how to speak of it without giving a secret away.
 
 The base URL may hold a user, a password and a query (gateways do that); the key comes from the environment. All of
-these are used for requests and none is ever shown: `Endpoint.shown` is the URL without them, and every text that leaves the
-client passes `Endpoint.scrub`.
+these are used for requests and none is ever shown: `Endpoint.shown` is the URL without them, and every text that
+leaves the client passes `Endpoint.scrub`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Limits that bite in silence: open files of this process, and prompts that a server cut without a word.
 
 A server whose context is too small may drop the front of a prompt (policy and tools first) and answer as if nothing
-had happened. `PromptWatch` holds the reported prompt tokens against a lower bound that no tokenizer goes below. The bound is
-made so that a false alarm is practically impossible, at the price of missing cuts that are small.
+had happened. `PromptWatch` holds the reported prompt tokens against a lower bound that no tokenizer goes below. The
+bound is made so that a false alarm is practically impossible, at the price of missing cuts that are small.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ def prompt_words(request: Request) -> int:
     return words(request.policy) + sum(words(message.content) for message in request.messages)
 
 
+def least_tokens(request: Request) -> int:
+    """A number of prompt tokens that no tokenizer goes below; far under the true one for most texts."""
+    return int(_TOKENS_PER_WORD * prompt_words(request))
+
+
 class PromptWatch:
     """Sees, over the requests of a run, whether the server read whole prompts."""
 
@@ -86,7 +91,7 @@ class PromptWatch:
         flat = earlier_words > 0 and grown >= _LEAST_GROWTH and abs(reported - earlier_tokens) < 0.3 * grown
         if (short or flat) and not only_new:
             error = EndpointError(
-                f"the server read {reported} prompt tokens of a prompt of at least {int(_TOKENS_PER_WORD * sent)}: "
+                f"the server read {reported} prompt tokens of a prompt of at least {least_tokens(request)}: "
                 f"it cut the prompt without a word; {_CURE}"
             )
             error.kind = TRUNCATED

@@ -1,0 +1,130 @@
+"""Calls written as Python: ``[get_booking(booking_id="BK-1")]``, or bare; one or several; alone or ending a text.
+
+The text is parsed, never run; argument values must be literals (true, false and null are understood too). At least one
+name must be a tool's; a list that begins like a call of a known tool and does not parse is a malformed call.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from typing import Any
+
+from turngap.data import ToolCall, ToolSpec
+from turngap.data.arguments import parse_call
+from turngap.models.dialects.base import SEVERAL, Found, Tools
+
+NAME = "python"
+
+_LONGEST = 20_000
+_START = re.compile(r"^[ \t]*\[?\s*([A-Za-z_][\w.]*)\s*\(", re.MULTILINE)
+_CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
+
+
+class _NotLiteral(ValueError):
+    pass
+
+
+def find(text: str, tools: Tools) -> list[Found]:
+    """Find calls that fill a text, or end it, beginning on a line of their own."""
+    for match in _START.finditer(text):
+        if match.group(1) not in tools:
+            continue
+        start = match.start()
+        source = text[start:].strip()
+        calls = read(source, tools)
+        if not calls and "[" in match.group() and not text[:start].strip():
+            calls = [_broken(source, match.group(1))]
+        if calls:
+            notes = (SEVERAL,) if len(calls) > 1 else ()
+            return [Found(start=start, end=len(text), calls=tuple(calls), notes=notes)]
+    return []
+
+
+def read(source: str, tools: Tools) -> list[ToolCall]:
+    """Read a source that consists of calls and nothing else; empty when it does not, or when no name is a tool's."""
+    if len(source) > _LONGEST or "(" not in source:
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            body = ast.parse(source.strip()).body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return []
+    nodes = [node for statement in body for node in _calls_in(statement)]
+    if not nodes or None in nodes:
+        return []
+    calls = [_call(node, tools) for node in nodes if node is not None]
+    return calls if any(call.name in tools for call in calls) else []
+
+
+def _calls_in(statement: ast.stmt) -> list[ast.Call | None]:
+    value = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
+    if isinstance(value, ast.List | ast.Tuple):
+        return [_unwrap(item) for item in value.elts] or [None]
+    return [_unwrap(value)]
+
+
+def _unwrap(node: ast.expr | None) -> ast.Call | None:
+    if not isinstance(node, ast.Call):
+        return None
+    # Models that were shown a notebook print what they call.
+    if _dotted(node.func) == "print" and len(node.args) == 1 and isinstance(node.args[0], ast.Call):
+        return node.args[0]
+    return node
+
+
+def _call(node: ast.Call, tools: Tools) -> ToolCall:
+    full = _dotted(node.func)
+    name = full if full in tools or full.rpartition(".")[2] not in tools else full.rpartition(".")[2]
+    spec = tools.get(name)
+    try:
+        arguments = _arguments(node, spec)
+    except _NotLiteral as error:
+        return ToolCall(name=name, arguments=None, raw=ast.unparse(node), error=str(error))
+    return parse_call(name, arguments, spec, notes=("positional_arguments",) if node.args else ())
+
+
+def _arguments(node: ast.Call, spec: ToolSpec | None) -> dict[str, Any]:
+    known = list(spec.parameters.get("properties", {})) if spec else []
+    if len(node.args) > len(known):
+        raise _NotLiteral("more positional arguments than the tool has parameters")
+    arguments = {key: _value(value) for key, value in zip(known, node.args, strict=False)}
+    for keyword in node.keywords:
+        if keyword.arg is None or keyword.arg in arguments:
+            raise _NotLiteral("an argument that is given twice, or unpacked")
+        arguments[keyword.arg] = _value(keyword.value)
+    return arguments
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return ""
+
+
+def _value(node: ast.expr) -> Any:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | bool | None):
+        return node.value
+    if isinstance(node, ast.Name) and node.id in _CONSTANTS:
+        return _CONSTANTS[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _value(node.operand)
+        if isinstance(inner, int | float) and not isinstance(inner, bool):
+            return -inner
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_value(item) for item in node.elts]
+    if isinstance(node, ast.Dict):
+        pairs = [
+            (_value(key) if key else None, _value(value)) for key, value in zip(node.keys, node.values, strict=True)
+        ]
+        if all(isinstance(key, str) for key, _ in pairs):
+            return dict(pairs)
+    raise _NotLiteral(f"argument value {ast.unparse(node)!r} is not a literal")
+
+
+def _broken(source: str, name: str) -> ToolCall:
+    return ToolCall(name=name, arguments=None, raw=source, error="not a complete list of calls")
