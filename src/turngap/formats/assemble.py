@@ -44,6 +44,8 @@ class WireCall(msgspec.Struct, frozen=True, kw_only=True):
     arguments: Any
     """JSON text, an object, None, or whatever else was there."""
     id: str | None = None
+    at: str = ""
+    """Where it stands in the record, for oddities."""
 
 
 class WireMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,8 +77,8 @@ class Assembled(msgspec.Struct, frozen=True, kw_only=True):
 class _Slot:
     """One call that waits for its result."""
 
-    def __init__(self, wire: WireCall, call: ToolCall, at: str) -> None:
-        self.id, self.call, self.at = wire.id, call, at
+    def __init__(self, wire: WireCall, call: ToolCall) -> None:
+        self.id, self.at, self.call = wire.id, wire.at, call
         self.result: ToolMessage | None = None
 
     def answer(self, wire: WireMessage) -> None:
@@ -140,7 +142,7 @@ class _Builder:
 
     def assistant(self, wire: WireMessage) -> None:
         self._close()
-        slots = [self._slot(call, f"{wire.at}.tool_calls[{index}]") for index, call in enumerate(wire.calls)]
+        slots = [self._slot(call) for call in wire.calls]
         content, reasoning = self._split_thought(wire)
         last = self.items[-1] if self.items else None
         if isinstance(last, _Turn) and not last.slots:
@@ -197,7 +199,8 @@ class _Builder:
             self.findings.note("empty_assistant", "no text, no calls", last.at)
             self.items.pop()
 
-    def _slot(self, wire: WireCall, at: str) -> _Slot:
+    def _slot(self, wire: WireCall) -> _Slot:
+        at = wire.at
         call = parse_call(wire.name, wire.arguments, self.specs.get(wire.name))
         if not call.name:
             self.findings.note("empty_name", "no function name", at)
@@ -205,7 +208,7 @@ class _Builder:
             self.findings.note("malformed_call", f"{call.name}: {call.error}", at)
         elif call.notes:
             self.findings.note("repaired_call", f"{call.name}: {', '.join(call.notes)}", at)
-        return _Slot(wire, call, at)
+        return _Slot(wire, call)
 
     def _split_thought(self, wire: WireMessage) -> tuple[str, str | None]:
         """Take a leading thought out of the text of a message that has no reasoning of its own."""

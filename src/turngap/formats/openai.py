@@ -180,6 +180,7 @@ def _call(item: Any, at: str, findings: Findings) -> WireCall:
         name=name if isinstance(name, str) else "",
         arguments=function.get("arguments"),
         id=str(call_id) if call_id is not None and call_id != "" else None,
+        at=at,
     )
 
 
@@ -215,7 +216,7 @@ def _typed_call(value: Any, at: str, findings: Findings) -> WireCall:
             value = jsonio.loads(value)
         except jsonio.JsonError:
             # What cannot be read stays a call with its text, as a malformed one.
-            return WireCall(name="", arguments=value)
+            return WireCall(name="", arguments=value, at=at)
     return _call(value, at, findings)
 
 

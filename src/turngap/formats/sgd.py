@@ -101,7 +101,7 @@ def _turn(turn: Any, at: str, names: dict[tuple[str, str], str], findings: Findi
         # Ids exist only here, so that each frame's results find their call.
         call_id = str(index)
         name = names.get((service, method), method)
-        calls.append(WireCall(name=name, arguments=call.get("parameters"), id=call_id))
+        calls.append(WireCall(name=name, arguments=call.get("parameters"), id=call_id, at=f"{at}.frames[{index}]"))
         if frame.get("service_results") is not None:
             content = jsonio.dumps(frame["service_results"])
             results.append(WireMessage(role="tool", content=content, call_id=call_id, at=f"{at}.frames[{index}]"))

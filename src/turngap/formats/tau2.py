@@ -210,8 +210,13 @@ def _spoken(message: dict[str, Any], at: str, findings: Findings) -> list[WireMe
         # The agent never saw these calls; a message that held nothing else did not exist for it.
         return [WireMessage(role=role, content=content, at=at)] if content else []
     ours = tuple(
-        WireCall(name=str(call.get("name") or ""), arguments=call.get("arguments"), id=_text(call.get("id")))
-        for call in calls
+        WireCall(
+            name=str(call.get("name") or ""),
+            arguments=call.get("arguments"),
+            id=_text(call.get("id")),
+            at=f"{at}.tool_calls[{index}]",
+        )
+        for index, call in enumerate(calls)
         if _agents(call)
     )
     reasoning = message.get("reasoning_content")

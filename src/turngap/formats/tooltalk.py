@@ -106,7 +106,7 @@ def _call(api: Any, at: str, findings: Findings) -> list[WireMessage]:
     request = api.get("request") if isinstance(api, dict) else None
     if not isinstance(request, dict):
         raise findings.place.error("a call should be an object with a request", at)
-    call = WireCall(name=str(request.get("api_name") or ""), arguments=request.get("parameters"))
+    call = WireCall(name=str(request.get("api_name") or ""), arguments=request.get("parameters"), at=at)
     made = WireMessage(role="assistant", calls=(call,), at=at)
     exception, response = api.get("exception"), api.get("response")
     if exception:
