@@ -239,6 +239,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TurngapError as error:
         sys.stderr.write(f"{error}\n")
         return error.exit_code
+    except OSError as error:
+        sys.stderr.write(f"{options.o}: cannot be written: {error.strerror}\n")
+        return UsageError.exit_code
     return 0
 
 

@@ -347,10 +347,7 @@ AGENT: dict[str, tuple[str, ...]] = {
             "I'm sorry. {order} was promised for {promised} and is still on its way. I can give you a 10 dollar "
             "coupon for the wait. Would you like it?"
         ),
-        (
-            "You are right, {order} should have arrived by {promised}. It is on its way but late. May I offer a 10 dollar "
-            "coupon?"
-        ),
+        ("You are right, {order} should have arrived by {promised}. It is late. May I offer you a 10 dollar coupon?"),
     ),
     "late.done": (
         "Here it is: {coupon}, worth 10 dollars. Again, sorry for the delay.",

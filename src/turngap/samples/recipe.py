@@ -13,8 +13,8 @@ class Recipe(NamedTuple):
     """The course of one conversation."""
 
     identify: str
-    """``given`` and ``given_name`` (in the first message), ``email`` and ``name`` (when asked), ``retry`` (an email that
-    does not exist, then the name), ``stranger`` (no account is found), ``none`` (none is needed)."""
+    """``given`` and ``given_name`` (in the first message), ``email`` and ``name`` (when asked), ``retry`` (an email
+    that does not exist, then the name), ``stranger`` (no account is found), ``none`` (none is needed)."""
     steps: tuple[str, ...]
 
 
