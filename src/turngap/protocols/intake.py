@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -11,8 +10,6 @@ from turngap import formats
 from turngap.engines.base import Progress
 from turngap.errors import DataError
 from turngap.runs.store import RunStore
-
-_SHOWN = 20
 
 
 def take_in(store: RunStore, progress: Progress) -> None:
@@ -31,6 +28,8 @@ def take_in(store: RunStore, progress: Progress) -> None:
         left_out = f"; {report['unsuccessful']} without reward were left out" if report["unsuccessful"] else ""
         raise DataError(f"no conversation to evaluate{left_out}", file=", ".join(config.data.paths))
     store.set_note("data", report)
+    for line in reading.notes:
+        progress.note(line)
     for kind, number in report["oddities"].items():
         progress.note(f"{number} x {kind} in the data; see `turngap inspect`")
     if report["skipped"]:
@@ -42,7 +41,7 @@ def _report(reading: formats.Reading) -> dict[str, Any]:
         "read": reading.n_read,
         "skipped": reading.n_skipped,
         "unsuccessful": reading.n_unsuccessful,
-        "oddities": dict(sorted(Counter(oddity.kind for oddity in reading.oddities).items())),
-        "skipped_first": [str(error) for error in reading.skipped[:_SHOWN]],
-        "oddities_first": [msgspec.to_builtins(oddity) for oddity in reading.oddities[:_SHOWN]],
+        "oddities": dict(sorted(reading.oddity_counts.items())),
+        "skipped_first": [str(error) for error in reading.skipped],
+        "oddities_first": [msgspec.to_builtins(oddity) for oddity in reading.oddities],
     }
