@@ -1,0 +1,114 @@
+"""Read a verdict out of what a judge wrote: tolerant of wrapping, strict about the verdict.
+
+Around the verdict anything may stand: Markdown fences, prose, reasoning between tags. The verdict itself is one
+complete JSON object whose `success` is a JSON boolean, at the top level of the reply (not inside another object); words
+are never searched for yes and no. Of several such objects that agree the last counts. When they disagree, the last
+counts only if it has all three fields, else the reply is unreadable. Unreadable is also a reply in which an object is
+left open: half an answer is none, whatever stands before it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from turngap import jsonio
+
+_THOUGHTS = "think|thinking|thought|thoughts|reasoning|analysis|reflection|scratchpad"
+_THOUGHT = re.compile(rf"<({_THOUGHTS})\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_OPEN_THOUGHT = re.compile(rf"<(?:{_THOUGHTS})\b[^>]*>", re.IGNORECASE)
+_CLOSED_THOUGHT = re.compile(rf"</(?:{_THOUGHTS})\s*>", re.IGNORECASE)
+_LONGEST_CATEGORY = 60
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge answered."""
+
+    success: bool
+    category: str
+    """``none`` exactly when it is a success; ``unspecified`` where the judge names no failure."""
+    rationale: str
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """Why there is no answer in a reply."""
+
+    reason: str
+
+
+def read(text: str) -> Answer | Unreadable:
+    """Read a judge's reply."""
+    whole = _verdict(text.strip())
+    if whole is not None:
+        return _answer(whole)
+    said = _without_thoughts(text)
+    if not said.strip():
+        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
+    objects = _objects(said)
+    if objects is None:
+        return Unreadable("its JSON object was not complete")
+    found = [verdict for verdict in map(_verdict, objects) if verdict is not None]
+    if not found:
+        return Unreadable("it held no JSON object with a boolean success")
+    last = found[-1]
+    if any(verdict["success"] is not last["success"] for verdict in found) and not _complete(last):
+        return Unreadable("it held verdicts that contradict each other")
+    return _answer(last)
+
+
+def _without_thoughts(text: str) -> str:
+    text = _THOUGHT.sub(" ", text)
+    # A closing tag alone: the opening one stood in the prompt. An opening one alone: the reply is cut off in thought.
+    text = _CLOSED_THOUGHT.split(text)[-1]
+    opened = _OPEN_THOUGHT.search(text)
+    return text[: opened.start()] if opened else text
+
+
+def _objects(text: str) -> list[str] | None:
+    """The outermost balanced brace groups of a text; None when one is never closed."""
+    groups: list[str] = []
+    start = depth = 0
+    quoted = escaped = False
+    for index, character in enumerate(text):
+        if quoted:
+            if escaped:
+                escaped = False
+            elif character == "\\":
+                escaped = True
+            elif character == '"':
+                quoted = False
+        elif character == '"':
+            quoted = depth > 0  # quotation marks of prose quote no braces
+        elif character == "{":
+            start, depth = (start, depth + 1) if depth else (index, 1)
+        elif character == "}" and depth:
+            depth -= 1
+            if not depth:
+                groups.append(text[start : index + 1])
+    return None if depth else groups
+
+
+def _verdict(text: str) -> dict[str, Any] | None:
+    try:
+        value = jsonio.loads(text)
+    except jsonio.JsonError:
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("success"), bool) else None
+
+
+def _complete(verdict: dict[str, Any]) -> bool:
+    return all(isinstance(verdict.get(field), str) for field in ("failure_category", "rationale"))
+
+
+def _answer(verdict: dict[str, Any]) -> Answer:
+    success = verdict["success"]
+    named = verdict.get("failure_category")
+    category = " ".join(named.split())[:_LONGEST_CATEGORY] if isinstance(named, str) else ""
+    rationale = verdict.get("rationale")
+    return Answer(
+        success=success,
+        category="none" if success else category if category.casefold() not in ("", "none") else "unspecified",
+        rationale=" ".join(rationale.split()) if isinstance(rationale, str) else "",
+    )
