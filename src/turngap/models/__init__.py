@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turngap.config import ModelConfig
-from turngap.models.base import CallCache, Model, ModelContext, Request, Seat
+from turngap.models.base import CallCache, Examined, Model, ModelContext, Request, Seat
 from turngap.registry import Registry
 
 REGISTRY = Registry(
@@ -29,4 +29,4 @@ def build(config: ModelConfig, context: ModelContext | None = None) -> Model:
     return model
 
 
-__all__ = ["REGISTRY", "CallCache", "Model", "ModelContext", "Request", "Seat", "build"]
+__all__ = ["REGISTRY", "CallCache", "Examined", "Model", "ModelContext", "Request", "Seat", "build"]

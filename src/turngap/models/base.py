@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -63,6 +63,15 @@ class Model(Protocol):
 
     async def aclose(self) -> None:
         """Release connections, servers and memory."""
+        ...
+
+
+@runtime_checkable
+class Examined(Protocol):
+    """A model whose server can be looked at before a run."""
+
+    async def preflight(self, request: Request) -> object:
+        """Look at the server with one typical request, and tell the person what will go wrong. Never raises for that."""
         ...
 
 

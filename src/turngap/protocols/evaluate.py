@@ -8,6 +8,7 @@ computed here (`turngap.analysis`); nothing is printed (`turngap.cli`).
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ from turngap.data import Conversation, Decision, Failure, Prediction, Trajectory
 from turngap.engines.base import Progress
 from turngap.engines.local import run_units
 from turngap.errors import UsageError
-from turngap.models import CallCache, Model, ModelContext
+from turngap.models import CallCache, Examined, Model, ModelContext
 from turngap.protocols import gold, replay
 from turngap.protocols.intake import take_in
 from turngap.protocols.judging import judge_all, open_judges
@@ -57,6 +58,7 @@ async def evaluate(config: EvalConfig, directory: Path, services: Services) -> N
             model = models.build(config.model, context)
             try:
                 _refuse_impossible(config, model)
+                await _examine(store, model)
                 store.set_note("model", {"label": model.label, "identity": model.identity()})
                 if any(name in config.protocols for name in _ON_GOLD):
                     await _predict_all(store, model, config, services.progress)
@@ -127,6 +129,15 @@ def _refuse_impossible(config: EvalConfig, model: Model) -> None:
             f"{config.model.spec} holds predictions on gold history and cannot act on its own history; "
             f"leave out {' and '.join(wanted)}: --protocols text,turn,strict"
         )
+
+
+async def _examine(store: RunStore, model: Model) -> None:
+    """Look at the model's server once, with the last decision of the first conversation: it has everything in it."""
+    if isinstance(model, Examined):
+        conversation = next(store.conversations())
+        typical = deque(decisions(conversation), maxlen=1)
+        if typical:
+            await model.preflight(gold.request(conversation, typical[0]))
 
 
 def _require_results(store: RunStore, config: EvalConfig) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from turngap.config import EvalConfig
 from turngap.data import Cause, Conversation, Decision, Failure, Prediction, Score, decisions
 from turngap.metrics.matching import Matcher
-from turngap.models.dialects import reparse
+from turngap.models.reading import reparse
 from turngap.protocols import replay, strict, text, turn, workflow
 from turngap.runs.store import RunStore
 
@@ -27,10 +29,14 @@ def predictions_of(store: RunStore, conversation: Conversation, config: EvalConf
     parser = config.model.tool_parser
     if parser == store.config.model.tool_parser:
         return known
-    return {
-        index: reparse(result, conversation.tools, parser) if isinstance(result, Prediction) else result
-        for index, result in known.items()
-    }
+    return {index: _read_again(result, conversation, parser) for index, result in known.items()}
+
+
+def _read_again(result: Prediction | Failure, conversation: Conversation, parser: str) -> Prediction | Failure:
+    if isinstance(result, Failure) or not result.raw:
+        return result
+    reading = reparse(result.raw, conversation.tools, parser)
+    return msgspec.structs.replace(result, message=reading.message, dialect=reading.dialect, notes=reading.notes)
 
 
 def score_all(store: RunStore, judges: Sequence[str], config: EvalConfig) -> None:
