@@ -71,7 +71,7 @@ class Examined(Protocol):
     """A model whose server can be looked at before a run."""
 
     async def preflight(self, request: Request) -> object:
-        """Look at the server with one typical request, and tell the person what will go wrong. Never raises for that."""
+        """Look at the server with one typical request; tell the person what will go wrong, and raise nothing."""
         ...
 
 
