@@ -1,0 +1,197 @@
+"""A language model as judge, over any chat-completions server.
+
+One request a verdict, at temperature 0, with one of the two prompts of `turngap.judges.prompt`. A reply that cannot be
+read is asked for once more with a changed request: larger limit and fewer words where the limit cut it off, else a note
+of what was wrong. After that there is no verdict (`JudgeError`): a judge's failure is never the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from turngap import jsonio
+from turngap.config import JudgeConfig, MatchConfig, ModelConfig
+from turngap.data import Verdict
+from turngap.errors import ContextOverflow, JudgeError, UsageError
+from turngap.judges import prompt, reply, suspicion
+from turngap.judges.base import TurnCase, WorkflowCase
+from turngap.models.base import ModelContext
+from turngap.models.client import ChatClient, Completion
+
+_LARGER = 4
+"""Times the token limit of a reply that the first limit cut off."""
+_MOST_QUOTED = 80
+
+SavePrompt = Callable[[dict[str, Any]], None]
+
+
+class Chat(Protocol):
+    """What a judge needs of a server: `turngap.models.client.ChatClient`, or whatever stands in for it."""
+
+    async def complete(
+        self, messages: Sequence[dict[str, Any]], *, max_tokens: int | None, temperature: float | None
+    ) -> Completion:
+        """Ask for one completion.
+
+        Raises:
+            EndpointError: no answer after all retries. ContextOverflow: the prompt does not fit.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class _Place(msgspec.Struct, frozen=True):
+    """Which unit is judged."""
+
+    protocol: str
+    conversation: str
+    decision: int | None
+
+
+class LlmJudge:
+    """Asks a model for verdicts.
+
+    Args:
+        label: how tables name it.
+        chat: the server.
+        server: what identifies the server and the model, for `identity`.
+        max_tokens: most tokens of a reply.
+        save_prompt: receives ``{"judge", "protocol", "conversation", "decision", "ask", "messages"}`` before each
+            request; `messages` is exactly what is sent.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        chat: Chat,
+        *,
+        server: dict[str, Any],
+        max_tokens: int,
+        save_prompt: SavePrompt | None = None,
+    ) -> None:
+        self.label = label
+        self._chat, self._server = chat, server
+        self._max_tokens = max_tokens
+        self._save_prompt = save_prompt
+
+    def identity(self) -> dict[str, Any]:
+        """Server, model, settings, and the version of the prompts; no secrets."""
+        return {
+            "judge": "llm",
+            **self._server,
+            "temperature": 0,
+            "max_tokens": self._max_tokens,
+            "prompts": prompt.VERSION,
+        }
+
+    async def turn(self, case: TurnCase) -> Verdict:
+        """Judge one decision.
+
+        Raises:
+            JudgeError: no verdict could be read, also after one re-ask, or the case does not fit the judge's context.
+            EndpointError: the judge's server failed.
+        """
+        place = _Place("turn", case.conversation.id, case.decision.index)
+        return await self._judge(place, prompt.turn(case), suspicion.of_turn(case))
+
+    async def workflow(self, case: WorkflowCase) -> Verdict:
+        """Judge one closed loop; raises as `turn`."""
+        place = _Place("workflow", case.conversation.id, None)
+        return await self._judge(place, prompt.workflow(case), suspicion.of_workflow(case))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self._chat.aclose()
+
+    async def _judge(self, place: _Place, messages: prompt.Messages, flags: tuple[str, ...]) -> Verdict:
+        completion = await self._ask(place, messages, 1, self._max_tokens)
+        answer, asks = _read(completion), 1
+        if isinstance(answer, reply.Unreadable):
+            cut = completion.finish_reason == "length"
+            messages = prompt.again(messages, answer.reason, briefly=cut)
+            completion = await self._ask(place, messages, 2, self._max_tokens * (_LARGER if cut else 1))
+            answer, asks = _read(completion), 2
+        text = _text(completion)
+        if isinstance(answer, reply.Unreadable):
+            quoted = " ".join(text.split())
+            shown = f"{quoted[:_MOST_QUOTED]}…" if len(quoted) > _MOST_QUOTED else quoted
+            raise JudgeError(
+                f"{self.label} gave no verdict in {asks} replies; of the last one, {answer.reason}: {shown!r}"
+            )
+        return Verdict(
+            success=answer.success,
+            category=answer.category,
+            rationale=answer.rationale,
+            raw=text,
+            asks=asks,
+            prompt=jsonio.digest(messages),
+            flags=flags,
+        )
+
+    async def _ask(self, place: _Place, messages: prompt.Messages, ask: int, max_tokens: int) -> Completion:
+        if self._save_prompt is not None:
+            unit = msgspec.structs.asdict(place)
+            self._save_prompt({"judge": self.label, **unit, "ask": ask, "messages": messages})
+        try:
+            return await self._chat.complete(messages, max_tokens=max_tokens, temperature=0.0)
+        except ContextOverflow as error:
+            # Whose talk was too long is nobody's fault here: the judge is too small for this case.
+            raise JudgeError(f"{self.label}: the case does not fit the judge's context: {error}") from None
+
+
+def build(
+    spec: str,
+    config: JudgeConfig,
+    _match: MatchConfig,
+    context: ModelContext,
+    save_prompt: SavePrompt | None = None,
+) -> LlmJudge:
+    """Build the judge ``openai/NAME``; `base_url` and key as for models.
+
+    Raises:
+        UsageError: no name, or options in the spec. ConfigError: see `ChatClient.open`.
+    """
+    model = _model_config(spec, config)
+    client = ChatClient.open(model, context)
+    server = {"endpoint": client.identity, "model": client.model}
+    return LlmJudge(spec, client, server=server, max_tokens=config.max_tokens, save_prompt=save_prompt)
+
+
+def _model_config(spec: str, config: JudgeConfig) -> ModelConfig:
+    model = ModelConfig(
+        spec=spec,
+        base_url=config.base_url,
+        api_key_env=config.api_key_env,
+        max_tokens=config.max_tokens,
+        timeout=config.timeout,
+        give_up_after=config.give_up_after,
+        concurrency=config.concurrency,
+        prices=config.prices,
+    )
+    if not model.name or model.options():
+        raise UsageError(f"judge {spec!r} should be openai/NAME, with the model's name as the server calls it")
+    return model
+
+
+def _read(completion: Completion) -> reply.Answer | reply.Unreadable:
+    """Read a reply; one that a limit cut off has said nothing, however complete a part of it looks."""
+    if completion.finish_reason == "length":
+        return reply.Unreadable("it was cut off by the token limit")
+    if completion.finish_reason == "content_filter":
+        return reply.Unreadable("the provider withheld it")
+    return reply.read(_text(completion))
+
+
+def _text(completion: Completion) -> str:
+    """What the judge said; its reasoning, where the server delivers it apart, is never read."""
+    content = completion.message.get("content")
+    if isinstance(content, list):
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
