@@ -24,26 +24,38 @@ KINDS = ("email", "phone", "card", "credential")
 
 _EMAIL = re.compile(r"[\w.%+-]+@[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}")
 _CARD = re.compile(r"(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){10,15}(?![\w-])")
-_PHONES = (
-    re.compile(r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])"),
-    re.compile(r"(?<![\w.+])\+\d[\d .()/-]{6,}\d(?!\w)"),
-)
+_LOCAL_END = re.compile(r"\d{3}[ .-]\d{4}")
+_LOCAL = re.compile(r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])")
+_INTERNATIONAL = re.compile(r"(?<![\w.+])\+\d[\d .()/-]{6,}\d(?!\w)")
 _PHONE_KEY = re.compile(
-    r'"[\w-]*(?:phone|mobile|telephone|fax)[\w-]*"\s*:\s*"?(\+?\d[\d .()/-]{5,}\d)(?=["\s,}\]])', re.IGNORECASE
+    r'"[\w-]*(?:phone|mobile|fax)[\w-]*"\s*:\s*"?(\+?\d[\d .()/-]{5,}\d)(?=["\s,}\]])', re.IGNORECASE
 )
-_SECRETS = (
-    re.compile(r"\bBearer\s+((?=[\w.~+/=-]*\d)[\w.~+/=-]{6,})", re.IGNORECASE),
-    re.compile(r"\bAuthorization\s*:\s*(?:Basic|Token)\s+([\w.~+/=-]{6,})", re.IGNORECASE),
-    re.compile(r"\b(sk-[\w-]{16,}|gh[oprsu]_\w{20,}|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,})"),
-    re.compile(r"\b(eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})"),
-    re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+?-----END [A-Z ]*PRIVATE KEY-----)"),
-    re.compile(
-        r'"[\w-]*(?:password|passwd|passphrase|secret|token|api_?key|apikey)"\s*:\s*"([^"\\\s]{6,})"', re.IGNORECASE
+# Each pattern stands behind words one of which its matches must contain: looking for words first is far faster.
+_SECRETS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (("bearer",), re.compile(r"\bBearer\s+((?=[\w.~+/=-]*\d)[\w.~+/=-]{6,})", re.IGNORECASE)),
+    (("authorization",), re.compile(r"\bAuthorization\s*:\s*(?:Basic|Token)\s+([\w.~+/=-]{6,})", re.IGNORECASE)),
+    (("sk-",), re.compile(r"\b(sk-[\w-]{16,})")),
+    (("gho_", "ghp_", "ghr_", "ghs_", "ghu_"), re.compile(r"\b(gh[oprsu]_\w{20,})")),
+    (("xox",), re.compile(r"\b(xox[abprs]-[\w-]{10,})")),
+    (("akia", "aiza"), re.compile(r"\b(AKIA[0-9A-Z]{16}|AIza[\w-]{30,})")),
+    (("eyj",), re.compile(r"\b(eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})")),
+    (
+        ("private key",),
+        re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+?-----END [A-Z ]*PRIVATE KEY-----)"),
     ),
-    re.compile(
-        r"\b(?:password|passphrase|api[ _-]?key|(?:session|access|auth)[ _-]token|secret)"
-        r"(?:\s*[:=]\s*|\s+is\s+)((?=[^\s\"',;]*\d)[^\s\"',;]{6,}?)(?=[.!?]?(?:[\s\"',;]|$))",
-        re.IGNORECASE,
+    (
+        ("passw", "passphrase", "secret", "token", "api_key", "apikey"),
+        re.compile(
+            r'"[\w-]*(?:password|passwd|passphrase|secret|token|api_?key)"\s*:\s*"([^"\\\s]{6,})"', re.IGNORECASE
+        ),
+    ),
+    (
+        ("password", "passphrase", "secret", "token", "api key", "api-key", "api_key", "apikey"),
+        re.compile(
+            r"\b(?:password|passphrase|api[ _-]?key|(?:session|access|auth)[ _-]token|secret)"
+            r"(?:\s*[:=]\s*|\s+is\s+)((?=[^\s\"',;]*\d)[^\s\"',;]{6,}?)(?=[.!?]?(?:[\s\"',;]|$))",
+            re.IGNORECASE,
+        ),
     ),
 )
 _STAND_IN_EMAIL, _STAND_IN_SECRET = "redacted.example", "redacted-secret-"
@@ -60,32 +72,44 @@ class Found(msgspec.Struct, frozen=True):
     """As it stands in the text."""
 
 
+class _Net:
+    """The patterns that can match anywhere in a text, or in any of several."""
+
+    def __init__(self, text: str) -> None:
+        words = text.lower()
+        self.emails = "@" in words
+        self.numbers = [(_LOCAL, 0)] * (_LOCAL_END.search(words) is not None) + [(_INTERNATIONAL, 0)] * ("+" in words)
+        if "phone" in words or "mobile" in words or "fax" in words:
+            self.numbers.append((_PHONE_KEY, 1))
+        self.secrets = [pattern for hints, pattern in _SECRETS if any(hint in words for hint in hints)]
+
+    def find(self, text: str) -> Iterator[Found]:
+        if self.emails:
+            for match in _EMAIL.finditer(text):
+                if not match[0].endswith("@" + _STAND_IN_EMAIL):
+                    yield Found("email", match[0])
+        yield from self._find_numbers(text)
+        for pattern in self.secrets:
+            for match in pattern.finditer(text):
+                if not match[1].startswith(_STAND_IN_SECRET):
+                    yield Found("credential", match[1])
+
+    def _find_numbers(self, text: str) -> Iterator[Found]:
+        cards = [match for match in _CARD.finditer(text) if _check_digit_fits(_digits(match[0]))]
+        for match in cards:
+            if not _digits(match[0]).startswith(_STAND_IN_CARD):
+                yield Found("card", match[0])
+        for pattern, group in self.numbers:
+            for match in pattern.finditer(text):
+                number = _digits(match[group])
+                inside = any(card.start() <= match.start(group) < card.end() for card in cards)
+                if not inside and 7 <= len(number) <= 15 and not number.startswith(_STAND_IN_PHONE):
+                    yield Found("phone", match[group])
+
+
 def find(text: str) -> Iterator[Found]:
     """Yield the likely personal values of a text, as often as they stand in it; stand-ins of ours are none."""
-    if "@" in text:
-        for match in _EMAIL.finditer(text):
-            if not match[0].endswith("@" + _STAND_IN_EMAIL):
-                yield Found("email", match[0])
-    if _DIGIT.search(text):
-        yield from _numbers(text)
-    for pattern in _SECRETS:
-        for match in pattern.finditer(text):
-            if not match[1].startswith(_STAND_IN_SECRET):
-                yield Found("credential", match[1])
-
-
-def _numbers(text: str) -> Iterator[Found]:
-    cards = [match for match in _CARD.finditer(text) if _check_digit_fits(_digits(match[0]))]
-    taken = [match.span() for match in cards]
-    for match in cards:
-        if not _digits(match[0]).startswith(_STAND_IN_CARD):
-            yield Found("card", match[0])
-    for pattern, group in ((_PHONES[0], 0), (_PHONES[1], 0), (_PHONE_KEY, 1)):
-        for match in pattern.finditer(text):
-            number = _digits(match[group])
-            inside = any(start <= match.start(group) < end for start, end in taken)
-            if not inside and 7 <= len(number) <= 15 and not number.startswith(_STAND_IN_PHONE):
-                yield Found("phone", match[group])
+    return _Net(text).find(text)
 
 
 def _digits(text: str) -> str:
@@ -118,7 +142,9 @@ def texts_of(conversation: Conversation) -> Iterator[str]:
 
 def find_in(conversation: Conversation) -> set[Found]:
     """The different likely personal values of a conversation."""
-    return {found for text in texts_of(conversation) for found in find(text)}
+    texts = list(texts_of(conversation))
+    net = _Net("\n".join(texts))
+    return {found for text in texts for found in net.find(text)}
 
 
 class Redactor:

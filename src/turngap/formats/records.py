@@ -20,7 +20,6 @@ LINES = (".jsonl", ".ndjson")
 """Names that promise one record per line."""
 HEAD = 1 << 16
 """Bytes that are looked at to tell what a file is."""
-_CHUNK = 1 << 20
 _BOM = b"\xef\xbb\xbf"
 _STRUCTURE = re.compile(rb'["{}\[\],]')
 _IN_STRING = re.compile(rb'["\\]')
@@ -117,10 +116,10 @@ def load_document(path: Path) -> Any:
     return None
 
 
-def json_list(path: Path) -> Iterator[Raw]:
-    """Yield the elements of the JSON list that a file is, one at a time."""
+def json_list(path: Path, *, chunk: int = 1 << 20) -> Iterator[Raw]:
+    """Yield the elements of the JSON list that a file is, one at a time, reading `chunk` bytes at once."""
     with open_file(path) as stream:
-        for number, (line, text, whole) in enumerate(_elements(stream)):
+        for number, (line, column, text, whole) in enumerate(_elements(_Window(stream, chunk))):
             place = Place(file=str(path), line=line, record=number, root=f"[{number}]")
             if not whole:
                 yield place.error(f"record {number + 1} of the list is not complete{_CUT_OFF}")
@@ -128,15 +127,15 @@ def json_list(path: Path) -> Iterator[Raw]:
             try:
                 value = jsonio.loads(text)
             except jsonio.JsonError:
-                yield place.error(f"not valid JSON: {_absolute_error(text, line)}")
+                yield place.error(f"not valid JSON: {_absolute_error(text, line, column)}")
                 continue
             yield place, value
 
 
-def _absolute_error(text: bytes, line: int) -> str:
-    """Parse again behind as many empty lines as precede, so that the message counts lines of the file."""
+def _absolute_error(text: bytes, line: int, column: int) -> str:
+    """Parse again behind as much white space as text precedes, so that the message counts from the file's beginning."""
     try:
-        jsonio.loads(b"\n" * (line - 1) + text)
+        jsonio.loads(b"\n" * (line - 1) + b" " * column + text)
     except jsonio.JsonError as error:
         return str(error)
     return "unreadable"
@@ -145,32 +144,41 @@ def _absolute_error(text: bytes, line: int) -> str:
 class _Window:
     """A stretch of the file that grows at its end and is cut at its front."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
-        self.stream, self.bytes, self.line = stream, b"", 1
+    def __init__(self, stream: IO[bytes], chunk: int) -> None:
+        self.stream, self.chunk, self.bytes = stream, chunk, b""
+        self.line, self.column = 1, 0
+        """Of the front: 1-based line, 0-based column in bytes."""
 
     def grow(self) -> bool:
-        more = self.stream.read(_CHUNK)
+        more = self.stream.read(self.chunk)
         self.bytes += more
         return bool(more)
 
     def drop(self, count: int) -> None:
-        self.line += self.bytes.count(b"\n", 0, count)
+        self.line, self.column = self.place(count)
         self.bytes = self.bytes[count:]
 
+    def place(self, offset: int) -> tuple[int, int]:
+        """Line and column of an offset."""
+        lines = self.bytes.count(b"\n", 0, offset)
+        if not lines:
+            return self.line, self.column + offset
+        return self.line + lines, offset - self.bytes.rfind(b"\n", 0, offset) - 1
 
-def _elements(stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
-    """Yield (line, text, whether complete) of each element of a top-level list, scanning structure only."""
-    window = _Window(stream)
-    window.grow()
+
+def _elements(window: _Window) -> Iterator[tuple[int, int, bytes, bool]]:
+    """Yield (line, column, text, whether complete) of each element of a top-level list, scanning structure only."""
+    while b"[" not in window.bytes and window.grow():
+        pass
     window.drop(window.bytes.find(b"[") + 1)
     while True:
         position, closed = _end_of_element(window)
         text = window.bytes[:position]
         lead = len(text) - len(text.lstrip(_SPACE))
         if text.strip(_SPACE):
-            yield window.line + text.count(b"\n", 0, lead), text.strip(_SPACE), closed != b""
+            yield *window.place(lead), text.strip(_SPACE), closed != b""
         elif not closed:
-            yield window.line, b"", False
+            yield *window.place(0), b"", False
         if closed != b",":
             return
         window.drop(position + 1)
