@@ -12,11 +12,12 @@ import msgspec
 
 from turngap import jsonio
 from turngap.config import ModelConfig, Prices
-from turngap.data import Prediction, Usage
+from turngap.data import AssistantMessage, Prediction, Usage
 from turngap.errors import ContextOverflow, EndpointError, UsageError
 from turngap.models import dialects
 from turngap.models.base import ModelContext, Request
 from turngap.models.client import ChatClient, Completion
+from turngap.models.fault import ArgumentsRefused
 from turngap.models.limits import PromptWatch, least_tokens
 from turngap.models.preflight import Findings, examine
 from turngap.models.reading import finish_of, read
@@ -46,11 +47,13 @@ class ChatModel:
         UsageError: unknown `tool_parser`.
     """
 
-    def __init__(self, config: ModelConfig, client: ChatClient, context: ModelContext) -> None:
+    def __init__(
+        self, config: ModelConfig, client: ChatClient, context: ModelContext, *, wire: Wire | None = None
+    ) -> None:
         self.label = config.spec
         self._config, self._client, self._context = config, client, context
         self._parsers = dialects.chosen(config.tool_parser)
-        self._wire = Wire(fold_roles=config.fold_roles, send_reasoning=config.send_reasoning)
+        self._wire = wire or Wire(fold_roles=config.fold_roles, send_reasoning=config.send_reasoning)
         self._watch = PromptWatch()
         self._context_length = config.context_length
         self._told: set[str] = set()
@@ -79,14 +82,26 @@ class ChatModel:
             EndpointError: no answer could be had; with kind ``context_truncated_by_server`` when the server cut the
                 prompt. ContextOverflow: the request does not fit. ConfigError: no request can succeed as configured.
         """
-        config = self._config
         least = least_tokens(request)
         if self._context_length is not None and least > self._context_length:
             raise ContextOverflow(
                 f"a prompt of at least {least} tokens, for a context of {self._context_length}; it was not sent"
             )
+        try:
+            completion = await self._complete(request)
+        except ArgumentsRefused:
+            if self._wire.wrap_malformed or not _has_malformed(request):
+                raise
+            self._wire.wrap_malformed = True
+            self._tell("the server fails on malformed calls in the history; they are sent wrapped in valid JSON")
+            completion = await self._complete(request)
+        self._check_prompt(request, completion)
+        return self._prediction(request, completion)
+
+    async def _complete(self, request: Request) -> Completion:
+        config = self._config
         messages, tools = self._wire.encode(request)
-        completion = await self._client.complete(
+        return await self._client.complete(
             messages,
             tools=tools,
             max_tokens=config.max_tokens,
@@ -95,16 +110,19 @@ class ChatModel:
             extra=config.extra_body,
             sample=_sample(request),
         )
-        self._check_prompt(request, completion)
-        return self._prediction(request, completion)
+
+    async def look(self, request: Request) -> Findings:
+        """What the server tells about itself and one typical request; tells nobody."""
+        messages, tools = self._wire.encode(request)
+        names = self._wire.view(request.tools).names
+        return await examine(self._client, messages, tools, [names.outward(tool.name) for tool in request.tools])
 
     async def preflight(self, request: Request) -> Findings:
         """Look at the server before a run, with one typical request: context length, templates that drop tools.
 
         Never raises for a server that does not answer such questions. Each finding is told once by `notify`.
         """
-        messages, tools = self._wire.encode(request)
-        findings = await examine(self._client, messages, tools, [tool.name for tool in request.tools])
+        findings = await self.look(request)
         if self._context_length is None:
             self._context_length = findings.context_length
         for warning in findings.warnings:
@@ -145,6 +163,15 @@ class ChatModel:
         if (key or text) not in self._told:
             self._told.add(key or text)
             self._context.notify(text)
+
+
+def _has_malformed(request: Request) -> bool:
+    return any(
+        call.arguments is None
+        for message in request.messages
+        if isinstance(message, AssistantMessage)
+        for call in message.calls
+    )
 
 
 def _sample(request: Request) -> str:

@@ -89,7 +89,9 @@ def resolve(base_url: str, key: str = "") -> Endpoint:
         headers["Authorization"] = f"Basic {token}"
     elif key:
         headers["Authorization"] = f"Bearer {key}"
-    proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
+    # What runs here is never behind a proxy, whatever the environment forgets to say.
+    direct = host in ("localhost", "127.0.0.1", "::1") or proxy_bypass(host)
+    proxy = None if direct else getproxies().get(parts.scheme)
     # Too short a secret (?api-version=1) would turn every text into stars.
     kept = {secret for secret in secrets if len(secret) >= _SHORTEST_SECRET}
     return Endpoint(

@@ -6,7 +6,7 @@ Servers agree on little, so statuses are read together with the text of the body
 * `ContextOverflow`: the prompt does not fit; never asked again;
 * `ConfigError`: no request of this run can succeed (key, URL, model name, roles that the chat template refuses); the
   message holds the remedy;
-* `EndpointError`: this request was refused for a reason of its own;
+* `EndpointError`: this request was refused for a reason of its own; `ArgumentsRefused` names one that has a cure;
 * `Withheld`: the provider filtered the prompt; an answer, though an empty one.
 
 Bodies are scrubbed of secrets by the caller before they come here.
@@ -58,6 +58,11 @@ _NO_TOOLS = _says(
     r"tools? .{0,20}not supported",
     r"requires --jinja",
 )
+_ARGUMENTS = _says(
+    r"(parse|decode|decoding|load).{0,40}(tool[_ ]call|function)?.{0,20}arguments",
+    r"arguments.{0,60}(valid|parsable|decode|parse).{0,20}json",
+    r"invalid.{0,40}arguments.{0,40}json",
+)
 _PARAMETER = _says(
     r"unsupported (parameter|value)",
     r"unrecognized (request )?argument",
@@ -92,6 +97,10 @@ class Transient(Exception):
         self.reason, self.retry_after, self.crowded = reason, retry_after, crowded
 
 
+class ArgumentsRefused(EndpointError):
+    """The server tried to decode the arguments of a call in the history, and they are malformed."""
+
+
 class Withheld(Exception):
     """The provider refused to answer this prompt on grounds of content."""
 
@@ -118,6 +127,8 @@ def refusal(status: int, body: str, headers: Mapping[str, str], where: str) -> E
             f"{told}; the model's chat template refuses these roles: use --fold-roles, which puts the system text into "
             "the first user turn and tool results into user turns"
         )
+    if status in (400, 422, 500) and _ARGUMENTS.search(body):
+        return ArgumentsRefused(told)
     if status in _CROWDED or status in _AGAIN or status >= 500:
         return Transient(
             f"HTTP {status}: {said}" if said else f"HTTP {status}",

@@ -3,7 +3,8 @@
 Rules: ids are made up from the place of a call (nine letters and digits, which every server accepts), results pair with
 calls by position, `content` is null beside calls without text, and an answer that was empty goes out as `NOTHING_SAID`,
 since no server takes a message with neither text nor calls. Malformed calls of the model's own history go out as it
-emitted them. The stored history keeps the truth in each case.
+emitted them, or, for servers that decode recorded arguments and fail on them, as an object that holds the emitted text
+(`MALFORMED`). The stored history keeps the truth in each case.
 
 With `fold_roles` only user and assistant turns that alternate are sent: the policy, the tools and the call format stand
 in the first user turn, calls are text, results are user turns. This is for chat templates that refuse the other roles.
@@ -22,6 +23,9 @@ from turngap.models.reading import ToolView
 
 NOTHING_SAID = "(no answer)"
 """Stands for an empty answer of the model in its own history."""
+
+MALFORMED = "malformed_arguments"
+"""Key under which emitted text that is no JSON object goes out to servers that accept nothing else."""
 
 _KEPT_SETS = 256
 
@@ -49,10 +53,12 @@ class Wire:
     Args:
         fold_roles: send user and assistant turns only.
         send_reasoning: send the reasoning of the current turn (after the last user message) back.
+        wrap_malformed: send malformed calls as valid JSON from the start; may be set later.
     """
 
-    def __init__(self, *, fold_roles: bool = False, send_reasoning: bool = False) -> None:
+    def __init__(self, *, fold_roles: bool = False, send_reasoning: bool = False, wrap_malformed: bool = False) -> None:
         self._fold, self._reasoning = fold_roles, send_reasoning
+        self.wrap_malformed = wrap_malformed
         self._sets: dict[int, _Tools] = {}
 
     def view(self, tools: tuple[ToolSpec, ...]) -> ToolView:
@@ -91,7 +97,7 @@ class Wire:
                     (f"call{count + offset:05d}", _name(call, view)) for offset, call in enumerate(message.calls)
                 ]
                 count += len(message.calls)
-                said = _assistant(message, waiting)
+                said = _assistant(message, waiting, wrap=self.wrap_malformed)
                 if index > turn and message.reasoning:
                     said["reasoning_content"] = message.reasoning
                 sent.append(said)
@@ -111,15 +117,21 @@ def _name(call: ToolCall, view: ToolView) -> str:
     return view.names.outward(call.name)
 
 
-def _assistant(message: AssistantMessage, ids: list[tuple[str, str]]) -> dict[str, Any]:
+def _assistant(message: AssistantMessage, ids: list[tuple[str, str]], *, wrap: bool) -> dict[str, Any]:
     text = message.content if message.content.strip() else ""
     if not message.calls:
         return {"role": "assistant", "content": text or NOTHING_SAID}
     calls = [
-        {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments_text(call)}}
+        {"id": call_id, "type": "function", "function": {"name": name, "arguments": _arguments(call, wrap=wrap)}}
         for (call_id, name), call in zip(ids, message.calls, strict=True)
     ]
     return {"role": "assistant", "content": text or None, "tool_calls": calls}
+
+
+def _arguments(call: ToolCall, *, wrap: bool) -> str:
+    if wrap and call.arguments is None:
+        return jsonio.dumps({MALFORMED: call.raw or ""})
+    return arguments_text(call)
 
 
 def arguments_text(call: ToolCall) -> str:
