@@ -147,7 +147,9 @@ def evaluate(
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
     """Dotted setting -> value, None where the option was not given (an unset flag or list is not given)."""
-    found = {path: None if given[name] in (False, []) else given[name] for name, path in _SETTINGS.items()}
+    found = {
+        path: None if given[name] is False or given[name] == [] else given[name] for name, path in _SETTINGS.items()
+    }
     found["judge.concurrency"] = given["concurrency"]
     if given["attempts"] is not None:
         found["replay.retries"] = given["attempts"] - 1

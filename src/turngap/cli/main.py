@@ -115,7 +115,7 @@ def execute(arguments: list[str]) -> int:
     except BrokenPipeError:
         # The reader of a pipe has seen enough. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 1
     return code if isinstance(code, int) else 0
 
 

@@ -1,0 +1,115 @@
+"""`turngap demo`: the whole story offline. Packaged conversations, four models, five protocols, one table.
+
+Everything comes from installed packages: the conversations are the project's own, the language model is SmolLM2-135M,
+the judge is `rules`. The demo is made of ordinary evaluations, so their run directories can be looked at, re-scored and
+resumed like any other.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from turngap import jsonio, samples
+from turngap.analysis.summary import Summary, to_document
+from turngap.cli.eval import perform
+from turngap.config import DataConfig, EvalConfig, ModelConfig
+from turngap.errors import MissingExtra
+from turngap.report.table import comparison_table, console, percent
+
+
+class Act(msgspec.Struct, frozen=True, kw_only=True):
+    """One model of the demo."""
+
+    name: str
+    """Of its run directory."""
+    model: ModelConfig
+    is_what: str
+    """Plain words for the reader: what this is, and what it is not."""
+    limit: int | None = None
+    """How many conversations it gets; None: all."""
+
+
+ACTS = (
+    Act(
+        name="reference",
+        model=ModelConfig(spec="baseline/reference"),
+        is_what="no model: repeats the recording, the upper bound of every figure",
+    ),
+    Act(
+        name="noisy",
+        model=ModelConfig(spec="baseline/noisy?p_text=0.9&p_tool=0.9"),
+        is_what="no model: the recording with simulated errors, each decision right 9 times in 10",
+    ),
+    Act(
+        name="nearest",
+        model=ModelConfig(spec="baseline/nearest"),
+        is_what="no model: retrieval, copies what was done in the most similar other conversation",
+    ),
+    Act(
+        name="smollm2",
+        model=ModelConfig(spec="local/smollm2", max_tokens=64, concurrency=2),
+        is_what="a real language model, SmolLM2-135M-Instruct, asked without any training for this",
+        limit=10,
+    ),
+)
+"""In the order of the table. The language model gets a sample that fits into two minutes on 2 cores."""
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the runs go; repeating the command resumes.")
+    ] = Path("runs/demo"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the metrics of all runs as JSON, nothing else.")
+    ] = False,
+) -> None:
+    """Show the whole story offline in a few minutes."""
+    done: list[tuple[Act, Summary]] = []
+    for number, act in enumerate(ACTS, start=1):
+        typer.echo(f"{number}/{len(ACTS)} {act.model.spec}: {act.is_what}", err=True)
+        try:
+            done.append((act, perform(_config(act), output / act.name)))
+        except MissingExtra as error:
+            typer.echo(f"left out {act.model.spec}: {error}", err=True)
+    if as_json:
+        documents = [{"run": str(output / act.name), **to_document(summary)} for act, summary in done]
+        typer.echo(jsonio.dumps({"runs": documents}, indent=2))
+    else:
+        _show(done, output)
+    if any(summary.n["errored"] for _, summary in done):
+        raise typer.Exit(1)
+
+
+def _config(act: Act) -> EvalConfig:
+    data = DataConfig(paths=(str(samples.path()),), limit=act.limit, sample=act.limit is not None)
+    return EvalConfig(data=data, model=act.model, seed=samples.SEED)
+
+
+def _show(done: list[tuple[Act, Summary]], output: Path) -> None:
+    out = console()
+    out.print(
+        f"\n{samples.COUNT} recorded retail-support conversations (written by a generator, packaged with turngap)\n",
+        markup=False,
+    )
+    out.print(comparison_table([(act.model.spec, summary) for act, summary in done]))
+    out.print()
+    for act, summary in done:
+        sample = f", on a sample of {summary.n['conversations']} conversations" if act.limit else ""
+        out.print(f"{act.model.spec}: {act.is_what}{sample}.", markup=False)
+    out.print(
+        "The judge, rules, is a fixed program that checks calls and facts, no language model. n counts text turns,\n"
+        "tool turns, or conversations with tool calls. In replay and workflow the model lives with what it did.\n",
+        markup=False,
+    )
+    out.print("How far good turns are from finished workflows:", style="bold")
+    for act, summary in done:
+        turns, workflows = summary.metrics["turn.success"], summary.metrics["workflow.success"]
+        out.print(
+            f"  {act.model.spec}: {percent(turns)}% of turns good, {percent(workflows)}% of workflows finished",
+            markup=False,
+        )
+    out.print(f"\nruns: {output}/*; figures are defined in docs/figures.md", markup=False)

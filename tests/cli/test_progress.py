@@ -1,0 +1,110 @@
+"""Live progress: right counts, cheap counting, one line on a terminal and plain lines elsewhere."""
+
+from __future__ import annotations
+
+import io
+import time
+
+from turngap.cli.progress import Terminal
+from turngap.data import Usage
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class _Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_line_says_how_far_how_fast_and_how_long() -> None:
+    """Done of total, units a second, tokens, errored units and time left."""
+    clock = _Clock()
+    progress = Terminal(io.StringIO(), clock)
+    progress.stage("predict", 100)
+    clock.now += 10
+    for at in range(20):
+        progress.advance(errored=at == 3, usage=Usage(prompt_tokens=1000, completion_tokens=50))
+    assert progress.line() == "predict 20/100, 2.0/s, tokens 20.0k in 1.0k out, 1 errored, 40 s left"
+
+
+def test_run_12_a_resumed_stage_starts_where_it_was() -> None:
+    """RUN-12: 25 good and 5 to repeat of 40 start at 25/40 and end at 40/40; speed counts new units only."""
+    clock = _Clock()
+    progress = Terminal(io.StringIO(), clock)
+    progress.stage("predict", 40, done=25, errored=5)
+    assert progress.line() == "predict 25/40, 0 errored, 5 to repeat"
+    clock.now += 5
+    for _ in range(15):
+        progress.advance()
+    assert progress.line() == "predict 40/40, 3.0/s, 0 errored, took 5 s"
+
+
+def test_prv_05_waiting_is_said_with_its_reason() -> None:
+    """PRV-05: a pause shows how long it lasts and why, until it is over."""
+    clock = _Clock()
+    stream = io.StringIO()
+    progress = Terminal(stream, clock)
+    progress.stage("predict", 10)
+    progress.waiting(7.0, "429 Too Many Requests")
+    assert progress.line().endswith("waiting 7 s: 429 Too Many Requests")
+    assert stream.getvalue() == "waiting 7 s: 429 Too Many Requests\n"
+    clock.now += 8
+    assert "waiting" not in progress.line()
+
+
+def test_without_a_terminal_a_line_is_written_every_few_seconds() -> None:
+    """Refreshing often writes seldom, plainly, and says the end of the stage."""
+    clock = _Clock()
+    stream = io.StringIO()
+    progress = Terminal(stream, clock)
+    progress.stage("replay", 1000)
+    for _ in range(100):
+        clock.now += 0.2
+        progress.advance()
+        progress.refresh()
+    progress.close()
+    lines = stream.getvalue().splitlines()
+    assert 4 <= len(lines) <= 6
+    assert "\x1b" not in stream.getvalue()
+    assert lines[-1].startswith("replay 100/1000, 5.0/s")
+
+
+def test_on_a_terminal_the_line_is_redrawn_and_taken_away() -> None:
+    """A terminal sees the state while it runs and one ordinary line when a stage is over."""
+    stream = _Tty()
+    progress = Terminal(stream)
+    progress.stage("replay", 3)
+    for _ in range(3):
+        progress.advance()
+    progress.refresh()
+    progress.note("one thing")
+    progress.close()
+    assert "3/3" in stream.getvalue()
+    assert stream.getvalue().rstrip().splitlines()[-1].strip().endswith("took 0 s")
+
+
+def test_notes_are_said_once() -> None:
+    """The same note twice is one line."""
+    stream = io.StringIO()
+    progress = Terminal(stream)
+    progress.note("parallel calls although forbidden [x]")
+    progress.note("parallel calls although forbidden [x]")
+    assert stream.getvalue() == "parallel calls although forbidden [x]\n"
+
+
+def test_counting_is_cheap() -> None:
+    """A unit costs microseconds, however many there are."""
+    progress = Terminal(_Tty())
+    progress.stage("predict", 100_000)
+    usage = Usage(prompt_tokens=10, completion_tokens=1)
+    began = time.perf_counter()
+    for _ in range(20_000):
+        progress.advance(usage=usage)
+    assert (time.perf_counter() - began) / 20_000 < 20e-6
+    progress.close()
