@@ -11,7 +11,7 @@ from turngap.models.base import ModelContext
 from turngap.registry import Registry
 
 REGISTRY = Registry("judges", {"rules": "turngap.judges.rules:build", "openai": "turngap.judges.llm:build"})
-"""``rules``, or a provider (before the slash) -> factory ``build(spec, config, match, context, save_prompt) -> Judge``."""
+"""``rules`` or a provider -> factory ``build(spec, config, match, context, save_prompt) -> Judge``."""
 
 
 def build(
