@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from turngap.judges.scripted import ScriptedJudge
-
 from turngap.data import (
     AssistantMessage,
     Cause,
@@ -16,6 +14,7 @@ from turngap.data import (
     decisions,
 )
 from turngap.errors import EndpointError
+from turngap.judges.scripted import ScriptedJudge
 from turngap.protocols import turn
 
 YES, NO = Verdict(success=True), Verdict(success=False, category="wrong_fact", rationale="invents a date")
