@@ -32,7 +32,7 @@ def sections(messages: list[dict[str, str]]) -> dict[str, Any]:
     """The decoded data of a request by its title."""
     assert [message["role"] for message in messages] == ["system", "user"]
     text = messages[1]["content"]
-    code = text.split("is ", 1)[1].split(".", 1)[0]
+    code = text.split(" request is ", 1)[1].split(".", 1)[0]
     found = {}
     for block in text.split(f"END DATA {code}")[:-1]:
         before, _, content = block.rpartition(f"\nBEGIN DATA {code}\n")
