@@ -218,7 +218,7 @@ def _flatten(schema: Any, root: Any, hops: int) -> dict[str, Any]:
     if "$ref" not in schema and "allOf" not in schema:
         return schema
     merged: dict[str, Any] = {}
-    parts = [_resolve(schema["$ref"], root)] if "$ref" in schema else []
+    parts = [resolve(schema["$ref"], root)] if "$ref" in schema else []
     parts += _list(schema.get("allOf"))
     parts.append({word: value for word, value in schema.items() if word not in ("$ref", "allOf")})
     for part in parts:
@@ -241,7 +241,7 @@ def _merge(into: dict[str, Any], part: dict[str, Any]) -> None:
             into[word] = value
 
 
-def _resolve(reference: Any, root: Any) -> Any:
+def resolve(reference: Any, root: Any) -> Any:
     """The target of a local reference; nothing else is followed, and never over the network."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None

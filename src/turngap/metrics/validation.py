@@ -1,28 +1,45 @@
 """What is wrong with a call's arguments by the tool's schema, in words that may be shown to the model.
 
 The text names the argument and what the schema asks for, so it gives nothing away that the model was not told before.
-A schema with broken keywords is used without them; one that cannot be used at all refuses nothing. No reference is ever
-fetched over the network.
+A schema with broken keywords, or references that lead nowhere, is used without them; one that cannot be used at all
+refuses nothing. No reference is ever fetched over the network.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import re
+from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import jsonschema
 import referencing
 from jsonschema.exceptions import ValidationError
-from referencing.exceptions import Unresolvable
 
 from turngap import jsonio
-from turngap.metrics.schema import TYPE_ALIASES
+from turngap.metrics.schema import TYPE_ALIASES, resolve
 
-_DIALECT = jsonschema.Draft202012Validator
+
+def _multiple_of(_: object, step: Any, value: Any, __: object) -> Iterator[ValidationError]:
+    """Hold multiples exactly: 0.07 is a multiple of 0.01, which binary fractions deny."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.inf in (abs(value), step):
+        return
+    if (Fraction(repr(value)) / Fraction(repr(step))).denominator != 1:
+        yield ValidationError(f"{value!r} is not a multiple of {step!r}")
+
+
+_DIALECT = jsonschema.validators.extend(  # type: ignore[no-untyped-call] # its stubs leave it untyped
+    jsonschema.Draft202012Validator, {"multipleOf": _multiple_of}
+)
 _MOST_PROBLEMS = 3
+_MAX_DEPTH = 40
+"""Schemas and arguments nested deeper are not checked: the library recurses, and must not run out of stack."""
 _MOST_SHOWN = 80
 """Characters of a value that a message repeats."""
+_BASES = ("$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef")
+"""Words that change what a reference means; tool schemas have no use for them, and every reference is read as local."""
 _ARTICLES = {"integer": "an integer", "object": "an object", "array": "an array", "null": "null"}
 
 
@@ -30,17 +47,19 @@ class Validator:
     """Checks arguments against one schema."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        usable = _without_broken_keywords(_with_standard_types(schema))
-        self._validator = _DIALECT(usable, registry=referencing.Registry()) if isinstance(usable, dict) else None
+        usable = None if _depth(schema) > _MAX_DEPTH else _without_broken_keywords(_in_standard_words(schema, schema))
+        if not isinstance(usable, dict) or _goes_in_circles(usable):
+            usable = {}
+        self._validator = _DIALECT(usable, registry=referencing.Registry())
 
     def problem(self, arguments: dict[str, Any]) -> str | None:
         """Say what the schema refuses, the first few findings joined by semicolons; None when it refuses nothing."""
-        if self._validator is None:
+        if _depth(arguments) > _MAX_DEPTH:
             return None
         try:
             errors = sorted(self._validator.iter_errors(arguments), key=_rank)
-        except (Unresolvable, RecursionError, re.error):
-            return None  # a schema that leads nowhere, or round in circles, refuses nothing
+        except (re.error, RecursionError, OverflowError):
+            return None  # a pattern in another language's dialect, or a number beyond floats, refuses nothing
         if not errors:
             return None
         told = list(dict.fromkeys(_words(error) for error in errors))
@@ -89,15 +108,16 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
 
 
-def _with_standard_types(node: Any) -> Any:
-    """A copy in which types bear their standard names and ``nullable`` is spelled as a type."""
+def _in_standard_words(node: Any, root: Any) -> Any:
+    """A copy in which types bear their standard names, ``nullable`` is a type, and every reference can be followed."""
     if isinstance(node, list):
-        return [_with_standard_types(item) for item in node]
+        return [_in_standard_words(item, root) for item in node]
     if not isinstance(node, dict):
         return node
     plain = {
-        word: item if word in ("const", "default", "enum", "examples") else _with_standard_types(item)
+        word: item if word in ("const", "default", "enum", "examples") else _in_standard_words(item, root)
         for word, item in node.items()
+        if not (isinstance(item, str) and (word in _BASES or (word == "$ref" and _leads_nowhere(item, root))))
     }
     declared = plain.get("type")
     if isinstance(declared, str):
@@ -107,6 +127,10 @@ def _with_standard_types(node: Any) -> Any:
     elif isinstance(declared, list) and all(isinstance(name, str) for name in declared):
         plain["type"] = list(dict.fromkeys(TYPE_ALIASES.get(name.lower(), name.lower()) for name in declared))
     return plain
+
+
+def _leads_nowhere(reference: str, root: Any) -> bool:
+    return not isinstance(resolve(reference, root), (dict, bool))
 
 
 def _without_broken_keywords(schema: Any) -> Any:
@@ -125,3 +149,38 @@ def _without_broken_keywords(schema: Any) -> Any:
             node = node[step]
         del node[last]
     return None
+
+
+def _goes_in_circles(root: dict[str, Any]) -> bool:
+    """Whether some schema applies itself to the very same value, on which a validator would never end."""
+    return any(_reaches(target, id(target), root, set()) for target in _targets(root, root))
+
+
+def _targets(node: Any, root: Any) -> Iterator[Any]:
+    if isinstance(node, dict) and isinstance(node.get("$ref"), str):
+        yield resolve(node["$ref"], root)
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _targets(child, root)
+
+
+def _reaches(node: Any, goal: int, root: Any, seen: set[int]) -> bool:
+    """Whether keywords that apply to the same value lead from `node` to the schema `goal`."""
+    if not isinstance(node, dict) or id(node) in seen:
+        return False
+    seen.add(id(node))
+    following = [resolve(node["$ref"], root)] if isinstance(node.get("$ref"), str) else []
+    for word in ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"):
+        value = node.get(word)
+        following += value if isinstance(value, list) else [value]
+        following += value.values() if word == "dependentSchemas" and isinstance(value, dict) else ()
+    return any(id(other) == goal or _reaches(other, goal, root, seen) for other in following)
+
+
+def _depth(value: Any) -> int:
+    """Levels of objects and arrays in a value, counted up to just past the limit."""
+    depth, level = 0, [value]
+    while level and depth <= _MAX_DEPTH:
+        parents = [item for item in level if isinstance(item, (dict, list))]
+        level = [child for item in parents for child in (item.values() if isinstance(item, dict) else item)]
+        depth += 1
+    return depth
