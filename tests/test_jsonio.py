@@ -26,6 +26,7 @@ VALUES = st.recursive(
         ('{"a": 1, "a": 2}', "twice"),
         ('{"a": NaN}', "NaN"),
         ("[Infinity]", "Infinity"),
+        ("[1e400]", "too large"),
         ("", "column 1"),
         ("[" * 100_000, "deep"),
         ("[" * 300 + "]" * 300, "deep"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +41,14 @@ def _constant(name: str) -> Any:
     raise JsonError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant)
+def _float(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise JsonError(f"{text} is too large for a number")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_float)
 
 
 def loads(text: str | bytes) -> Any:
