@@ -123,6 +123,12 @@ def test_nothing_is_left_when_reading_fails(tmp_path: Path, boat_conversation: C
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("out.jsonl", "old")]
 
 
+def test_no_such_folder(tmp_path: Path) -> None:
+    """A place that cannot be written is one clear line."""
+    with pytest.raises(UsageError, match="cannot be written"):
+        write([], tmp_path / "none" / "out.jsonl")
+
+
 def test_other_formats_are_not_written(tmp_path: Path) -> None:
     """Only chat-completions is written; the message says so."""
     with pytest.raises(UsageError, match="known: openai"):

@@ -238,7 +238,9 @@ def _batch(content: Any) -> list[dict[str, Any]] | None:
         items = jsonio.loads(value)
     except jsonio.JsonError:
         return None
-    fits = isinstance(items, list) and all(isinstance(item, dict) and "tool_call_id" in item for item in items)
+    fits = isinstance(items, list) and all(
+        isinstance(item, dict) and "content" in item and ("tool_call_id" in item or "name" in item) for item in items
+    )
     return items if fits and items else None
 
 

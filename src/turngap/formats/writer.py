@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from turngap.data import AssistantMessage, Conversation, SystemMessage, ToolCall, ToolMessage, ToolSpec
+from turngap.errors import UsageError
 
 
 def write_openai(conversations: Iterable[Conversation], path: Path) -> int:
-    """Write a file line by line; it appears under its name only when complete. Returns the number of records."""
+    """Write a file line by line; it appears under its name only when complete. Returns the number of records.
+
+    Raises:
+        UsageError: the file cannot be written (no such folder, no right, no space).
+    """
     temporary = path.with_name(f".{path.name}.part")
     count = 0
     try:
@@ -25,6 +30,8 @@ def write_openai(conversations: Iterable[Conversation], path: Path) -> int:
                 stream.write(_text(record_of(conversation)) + "\n")
                 count += 1
         temporary.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
     finally:
         temporary.unlink(missing_ok=True)
     return count
