@@ -89,12 +89,12 @@ class StoreError(TurngapError):
 class UnitError(TurngapError):
     """One unit could not be measured. Kept as a record, shown as errored, left out of the denominators.
 
-    `kind` is a named reason where the class alone does not say it (``context_truncated_by_server``); `attempts` counts
-    the requests that were made. Both are set on the instance and survive pickling.
+    `kind` is a named reason where the class alone does not say it (``context_truncated_by_server``), and absent
+    otherwise; `attempts` counts the requests that were made. Both are set on the instance and survive pickling.
     """
 
     exit_code = 1
-    kind: str = ""
+    kind: str
     attempts: int = 1
 
 

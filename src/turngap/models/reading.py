@@ -79,9 +79,10 @@ def reparse(raw: str, tools: tuple[ToolSpec, ...], tool_parser: str) -> Reading:
     Raises:
         UsageError: unknown parser. JsonError: `raw` is not a message (a baseline's is empty).
     """
-    message = jsonio.loads(raw)
-    if not isinstance(message, dict):
-        raise jsonio.JsonError("not a message object")
+    try:
+        message = _DECODER.decode(raw)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        raise jsonio.JsonError("the stored raw output is not a message object") from None
     return read(message, ToolView(tools), dialects.chosen(tool_parser))
 
 

@@ -7,10 +7,8 @@ call whose arguments cannot be read is found as a malformed call with its text.
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import warnings
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -19,6 +17,7 @@ import msgspec
 from turngap import jsonio
 from turngap.data import ToolCall, ToolSpec
 from turngap.data.arguments import parse_call
+from turngap.models.dialects import literal
 
 Tools = Mapping[str, ToolSpec]
 """The tools of the request by name."""
@@ -133,9 +132,12 @@ def broken_call(source: str, tools: Tools) -> ToolCall:
 
     Where the arguments alone are whole (only the braces around them are not), the call counts, with a note.
     """
-    literal = _literal(source)
-    if isinstance(literal, dict) and (name := name_of(literal)) is not None:
-        arguments = next((literal[key] for key in _ARGUMENT_KEYS if key in literal), None)
+    try:
+        value = literal.read(source)
+    except literal.NotLiteral:
+        value = None
+    if isinstance(value, dict) and (name := name_of(value)) is not None:
+        arguments = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
         return parse_call(name, arguments, tools.get(name), notes=("python_literal",))
     named = _NAME.search(source)
     name = named.group(1) if named else ""
@@ -148,12 +150,3 @@ def broken_call(source: str, tools: Tools) -> ToolCall:
         return parse_call(name, values[0][1], tools.get(name), notes=("unclosed_object",))
     text = source[begins.end() :].strip()
     return parse_call(name, text, tools.get(name))
-
-
-def _literal(source: str) -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            return ast.literal_eval(source.strip())
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None

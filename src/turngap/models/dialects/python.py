@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from typing import Any
 
 from turngap.data import ToolCall, ToolSpec
 from turngap.data.arguments import parse_call
+from turngap.models.dialects import literal
 from turngap.models.dialects.base import SEVERAL, Found, Tools
 
 NAME = "python"
 
 _LONGEST = 20_000
 _START = re.compile(r"^[ \t]*\[?\s*([A-Za-z_][\w.]*)\s*\(", re.MULTILINE)
-_CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
-
-
-class _NotLiteral(ValueError):
-    pass
 
 
 def find(text: str, tools: Tools) -> list[Found]:
@@ -46,13 +41,7 @@ def read(source: str, tools: Tools) -> list[ToolCall]:
     """Read a source that consists of calls and nothing else; empty when it does not, or when no name is a tool's."""
     if len(source) > _LONGEST or "(" not in source:
         return []
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            body = ast.parse(source.strip()).body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        return []
-    nodes = [node for statement in body for node in _calls_in(statement)]
+    nodes = [node for statement in literal.parse(source) for node in _calls_in(statement)]
     if not nodes or None in nodes:
         return []
     calls = [_call(node, tools) for node in nodes if node is not None]
@@ -81,7 +70,7 @@ def _call(node: ast.Call, tools: Tools) -> ToolCall:
     spec = tools.get(name)
     try:
         arguments = _arguments(node, spec)
-    except _NotLiteral as error:
+    except literal.NotLiteral as error:
         return ToolCall(name=name, arguments=None, raw=ast.unparse(node), error=str(error))
     return parse_call(name, arguments, spec, notes=("positional_arguments",) if node.args else ())
 
@@ -89,12 +78,12 @@ def _call(node: ast.Call, tools: Tools) -> ToolCall:
 def _arguments(node: ast.Call, spec: ToolSpec | None) -> dict[str, Any]:
     known = list(spec.parameters.get("properties", {})) if spec else []
     if len(node.args) > len(known):
-        raise _NotLiteral("more positional arguments than the tool has parameters")
-    arguments = {key: _value(value) for key, value in zip(known, node.args, strict=False)}
+        raise literal.NotLiteral("more positional arguments than the tool has parameters")
+    arguments = {key: literal.value_of(value) for key, value in zip(known, node.args, strict=False)}
     for keyword in node.keywords:
         if keyword.arg is None or keyword.arg in arguments:
-            raise _NotLiteral("an argument that is given twice, or unpacked")
-        arguments[keyword.arg] = _value(keyword.value)
+            raise literal.NotLiteral("an argument that is given twice, or unpacked")
+        arguments[keyword.arg] = literal.value_of(keyword.value)
     return arguments
 
 
@@ -104,26 +93,6 @@ def _dotted(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return f"{_dotted(node.value)}.{node.attr}"
     return ""
-
-
-def _value(node: ast.expr) -> Any:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | bool | None):
-        return node.value
-    if isinstance(node, ast.Name) and node.id in _CONSTANTS:
-        return _CONSTANTS[node.id]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _value(node.operand)
-        if isinstance(inner, int | float) and not isinstance(inner, bool):
-            return -inner
-    if isinstance(node, ast.List | ast.Tuple):
-        return [_value(item) for item in node.elts]
-    if isinstance(node, ast.Dict):
-        pairs = [
-            (_value(key) if key else None, _value(value)) for key, value in zip(node.keys, node.values, strict=True)
-        ]
-        if all(isinstance(key, str) for key, _ in pairs):
-            return dict(pairs)
-    raise _NotLiteral(f"argument value {ast.unparse(node)!r} is not a literal")
 
 
 def _broken(source: str, name: str) -> ToolCall:
