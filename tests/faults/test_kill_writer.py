@@ -1,4 +1,4 @@
-"""kill -9 at random moments of a process that does nothing but store units."""
+"""SIGKILL at random moments of a process that does nothing but store units."""
 
 from __future__ import annotations
 

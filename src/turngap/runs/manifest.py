@@ -152,7 +152,10 @@ def without_secrets(config: EvalConfig) -> EvalConfig:
 def _public(url: str | None) -> str | None:
     if url is None:
         return None
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
     if not parts.netloc:  # no URL that a model will accept, but it may hold a secret all the same
         return url.partition("?")[0].rpartition("@")[2]
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
