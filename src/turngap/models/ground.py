@@ -63,6 +63,8 @@ class Ground:
                 self._add_result(message.name or asked, message.content)
             elif isinstance(message, UserMessage):
                 self.sayings.append(Saying("user", message.content))
+        self.spoken = "\n".join(saying.text for saying in self.sayings if saying.speaker == "user").casefold()
+        """All that the customer said, for comparing without regard to case."""
 
     def _add_result(self, tool: str, content: str) -> None:
         try:

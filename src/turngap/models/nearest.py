@@ -7,8 +7,8 @@ the answers are those of a corpus that never held it.
 
 The most similar contexts (`turngap.models.likeness`) are walked from the best on. The first one decides what to do that
 calls only tools of the current conversation, whose arguments can all be filled, and whose calls were not made before
-with the same arguments. Neighbours that did the same vote on each argument: each traces its value to where it came from in
-its history and proposes what stands at that place in the current one (`turngap.models.slots`). Texts are taken over
+with the same arguments. Neighbours that did the same vote on each argument: each traces its value to where it came from
+in its history and proposes what stands at that place in the current one (`turngap.models.slots`). Texts are taken over
 with their facts exchanged in the same way.
 
 Deterministic; ties are broken by conversation id and decision. The index is built once, at the first request, and holds
@@ -24,13 +24,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turngap import jsonio
-from turngap.data import AssistantMessage, Conversation, Message, Prediction, ToolCall, decisions
+from turngap.data import AssistantMessage, Conversation, Message, Prediction, ToolCall, ToolSpec, decisions
 from turngap.errors import DataError, UsageError
 from turngap.models.base import ModelContext, Request
 from turngap.models.ground import Ground, Scalar, leaves, signature
+from turngap.models.ground import Path as _Path
 from turngap.models.likeness import Features, Likeness, describe
 from turngap.models.retell import retell
-from turngap.models.slots import Constant, Origin, refill, trace
+from turngap.models.slots import Constant, Origin, Said, refill, trace
+from turngap.models.span import shape_of
 
 MAX_CONTEXTS = 40_000
 """Training decisions that are kept: about 20 KB each in the index, and more add little to a nearest neighbour."""
@@ -152,7 +154,7 @@ class Nearest:
             if not action.calls:
                 text = retell(action.content, self._ground(corpus, place), ground)
                 return AssistantMessage(content=text)
-            calls, complete = self._fill(corpus, usable[position:], ground)
+            calls, complete = self._fill(corpus, usable[position:], ground, request.tools)
             if complete:
                 return AssistantMessage(calls=calls)
             fallback = fallback or AssistantMessage(calls=calls)
@@ -166,7 +168,7 @@ class Nearest:
         return self._grounds[place]
 
     def _fill(
-        self, corpus: _Corpus, usable: Sequence[tuple[int, float]], ground: Ground
+        self, corpus: _Corpus, usable: Sequence[tuple[int, float]], ground: Ground, tools: Sequence[ToolSpec]
     ) -> tuple[tuple[ToolCall, ...], bool]:
         """The calls of the first context with values for this history, and whether they are complete and new."""
         model = corpus.contexts[usable[0][0]].action.calls
@@ -184,7 +186,8 @@ class Nearest:
                 (corpus.contexts[place].action.calls[number], self._ground(corpus, place), likeness)
                 for place, likeness in voters
             ]
-            filled, whole = _filled(call, votes, ground, made)
+            spec = next((tool for tool in tools if tool.name == call.name), ToolSpec(name=call.name))
+            filled, whole = _filled(call, votes, ground, made, spec)
             complete &= whole
             calls.append(filled)
             made.add(signature(filled))
@@ -192,29 +195,43 @@ class Nearest:
 
 
 def _filled(
-    call: ToolCall, votes: Sequence[tuple[ToolCall, Ground, float]], ground: Ground, made: set[str]
+    call: ToolCall, votes: Sequence[tuple[ToolCall, Ground, float]], ground: Ground, made: set[str], spec: ToolSpec
 ) -> tuple[ToolCall, bool]:
     """One call with values of this history: the best ones that make a call not made before."""
-    options: dict[tuple[str | int, ...], list[Scalar]] = {}
-    for path, value in leaves(call.arguments or {}):
-        options[path] = _ballot(path, value, votes, ground)
-        if not options[path]:
+    options: dict[_Path, list[Scalar]] = {}
+    own = dict(leaves(call.arguments or {}))
+    for path, value in own.items():
+        found = [option for option in _ballot(path, value, votes, ground) if _allowed(option, path, spec)]
+        # Places that held different values keep different values: an exchange is never for the same item.
+        taken = {options[other][0] for other in options if own[other] != value and _alike(own[other], value)}
+        found.sort(key=lambda option: option in taken)
+        if not found:
             return call, False
+        options[path] = found
     first = ToolCall(name=call.name, arguments=_rebuilt(call.arguments or {}, options, {}))
     if signature(first) not in made:
         return first, True
-    # The same call again would bring nothing new: take the next best value of one argument, the first that makes it new.
+    # The same call again would bring nothing new: take the next best value of one argument, the first that is new.
     for path, values in options.items():
         for value in values[1:]:
-            other = ToolCall(name=call.name, arguments=_rebuilt(call.arguments or {}, options, {path: value}))
-            if signature(other) not in made:
-                return other, True
+            other_call = ToolCall(name=call.name, arguments=_rebuilt(call.arguments or {}, options, {path: value}))
+            if signature(other_call) not in made:
+                return other_call, True
     return first, False
 
 
-def _ballot(
-    path: tuple[str | int, ...], own: Scalar, votes: Sequence[tuple[ToolCall, Ground, float]], ground: Ground
-) -> list[Scalar]:
+def _alike(one: Scalar, other: Scalar) -> bool:
+    """Whether two values are of one kind, so that one could be mistaken for the other."""
+    return isinstance(one, str) and isinstance(other, str) and shape_of(one) == shape_of(other) != ""
+
+
+def _allowed(value: Scalar, path: _Path, spec: ToolSpec) -> bool:
+    """Whether the schema's enum of a top-level argument has the value."""
+    declared = spec.parameters.get("properties", {}).get(path[0], {}) if len(path) == 1 else {}
+    return not isinstance(declared, dict) or value in declared.get("enum", (value,))
+
+
+def _ballot(path: _Path, own: Scalar, votes: Sequence[tuple[ToolCall, Ground, float]], ground: Ground) -> list[Scalar]:
     """Values for one argument, best first; empty when no voter's origin exists in this history."""
     key = next((step for step in reversed(path) if isinstance(step, str)), "")
     scores: dict[Scalar, float] = defaultdict(float)
@@ -222,15 +239,15 @@ def _ballot(
         value = dict(leaves(call.arguments or {})).get(path)
         if value is None:
             continue
-        for origin in trace(value, theirs):
+        for origin in trace(value, theirs, key):
             for candidate, weight in refill(origin, ground, key):
                 scores[_typed(candidate, own)] += weight * likeness * _trust(origin)
     return sorted(scores, key=lambda value: -scores[value])
 
 
 def _trust(origin: Origin) -> float:
-    """A constant counts less than a value that was found: with an id from another conversation it is always wrong."""
-    return 0.5 if isinstance(origin, Constant) else 1.0
+    """Words said tell most; a constant is the last resort, for an id of another conversation is always wrong."""
+    return 0.5 if isinstance(origin, Constant) else 1.5 if isinstance(origin, Said) else 1.0
 
 
 def _typed(value: Scalar, like: Scalar) -> Scalar:
@@ -245,10 +262,10 @@ def _typed(value: Scalar, like: Scalar) -> Scalar:
     return value
 
 
-def _rebuilt(value: Any, options: dict[tuple[str | int, ...], list[Scalar]], chosen: dict[Any, Scalar]) -> Any:
+def _rebuilt(value: Any, options: dict[_Path, list[Scalar]], chosen: dict[Any, Scalar]) -> Any:
     """Arguments of the same structure with the first option, or the chosen one, at each leaf."""
 
-    def build(inner: Any, path: tuple[str | int, ...]) -> Any:
+    def build(inner: Any, path: _Path) -> Any:
         if isinstance(inner, dict):
             return {key: build(child, (*path, key)) for key, child in inner.items()}
         if isinstance(inner, list):

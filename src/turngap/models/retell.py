@@ -1,7 +1,7 @@
 """Takes a text of one conversation over into another: the facts in it are exchanged for those of the current history.
 
-A fact is whatever the text shares with its own history's tool results and calls (names, states, cities), and whatever looks
-like one: ids, mail addresses, amounts, numbers, dates. Facts that have no counterpart stay as they are.
+A fact is whatever the text shares with its own history's tool results and calls (names, states, cities), and whatever
+looks like one: ids, mail addresses, amounts, numbers, dates. Facts that have no counterpart stay as they are.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ from typing import NamedTuple
 
 from turngap.models.ground import Ground, Scalar
 from turngap.models.slots import Constant, refill, trace
+from turngap.models.span import MONTHS
 
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-    "December",
-)  # fmt: skip
-_DATE = re.compile(rf"\b({'|'.join(_MONTHS)}) (\d{{1,2}})\b(?:st|nd|rd|th)?")
+_DATE = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}})\b(?:st|nd|rd|th)?")
 _ISO = re.compile(r"\d{4}-(\d\d)-(\d\d)")
 _FACT = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|[#$€£]?(?:[A-Z]+-?)?\d(?:[\w,.:/-]*\w)?|\b[A-Z0-9]{5,}\b")
 _SHORTEST, _LONGEST = 3, 60
@@ -67,7 +64,7 @@ def _known(text: str, theirs: Ground) -> Iterator[_Span]:
 def _dates(text: str, theirs: Ground) -> Iterator[_Span]:
     isos = {str(leaf.value) for leaf in theirs.returned if _ISO.match(str(leaf.value))}
     for match in _DATE.finditer(text):
-        ending = f"-{_MONTHS.index(match[1]) + 1:02}-{int(match[2]):02}"
+        ending = f"-{MONTHS.index(match[1]) + 1:02}-{int(match[2]):02}"
         for iso in sorted(isos):
             if iso[4:10] == ending:
                 yield _Span(match.start(), match.end(), iso)
@@ -104,7 +101,7 @@ def _spelled(new: Scalar, value: Scalar, old: str) -> str:
     """The new value written as the old one was: a date in words, an amount with its sign, a first name alone."""
     iso = _ISO.match(str(new))
     if iso and _DATE.match(old):
-        return f"{_MONTHS[int(iso[1]) - 1]} {int(iso[2])}"
+        return f"{MONTHS[int(iso[1]) - 1]} {int(iso[2])}"
     if isinstance(new, (int, float)) and not isinstance(new, bool):
         sign = old[0] if old[:1] in "$€£" else ""
         decimals = len(old.partition(".")[2])

@@ -1,23 +1,21 @@
 """From somebody else's value to ours: where did it come from in its history, and what stands at that place in this one?
 
 `trace` names the origins of a value: an argument of an earlier call, a path in a tool's result, words that were said,
-or nothing of these, which makes it a constant of the situation. `refill` looks the analogous place up in
-another history and gives candidate values with weights, best first. Both are deterministic and know no tool by name.
+or nothing of these, which makes it a constant of the situation. An origin counts only if refilling it in its own
+history gives the value back. `refill` looks the analogous place up in another history and gives candidate values with
+weights, best first. Both are deterministic and know no tool by name.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from turngap.models.ground import Ground, Path, Scalar, at, leaves, same
+from turngap.models.span import Kind, locate, spans
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_WORD = r"[^\W\d_](?:[\w'’.-]*\w)?"
 _OTHER = 0.05
 """Weight of a list's elements that were not chosen: they matter when the first choice was used before."""
 
@@ -40,10 +38,7 @@ class Said(NamedTuple):
     """Words of the customer or the agent."""
 
     speaker: str
-    shape: str
-    """Regular expression that values of this kind match as a whole."""
-    bare: bool
-    """Whether the shape alone tells little, so that a neighbouring word has to agree."""
+    kind: Kind
     before: tuple[str, ...]
     """The two words before it, the nearest first."""
     after: str
@@ -58,48 +53,52 @@ class Constant(NamedTuple):
 Origin = Called | Returned | Said | Constant
 
 
-def trace(value: Scalar, ground: Ground) -> list[Origin]:
-    """Name the places a value came from, each kind once, the latest of each; a constant when there is none."""
+def trace(value: Scalar, ground: Ground, key: str = "") -> list[Origin]:
+    """Name the places a value came from, the latest of each kind; a constant when there is none.
+
+    Args:
+        value: a leaf of a call's arguments, or a fact in a text.
+        ground: the history before that call or text.
+        key: the name of the argument.
+    """
     if isinstance(value, bool):
         return [Constant(value)]
-    origins: list[Origin] = []
+    found = [*_said(value, ground), *_called(value, ground), *_returned(value, ground)]
+    sure = [origin for origin in found if _gives(origin, value, ground, key)]
+    return sure or [Constant(value)]
+
+
+def _gives(origin: Origin, value: Scalar, ground: Ground, key: str) -> bool:
+    first = next(refill(origin, ground, key), None)
+    return first is not None and same(first[0], value)
+
+
+def _called(value: Scalar, ground: Ground) -> Iterator[Origin]:
     for leaf in reversed(ground.called):
         if same(leaf.value, value):
-            origins.append(Called(leaf.tool, leaf.path))
-            break
+            yield Called(leaf.tool, leaf.path)
+            return
+
+
+def _returned(value: Scalar, ground: Ground) -> Iterator[Origin]:
+    """One origin a tool: the same id stands in an order and in a product, and only one of them tells which to take."""
+    tools: set[str] = set()
     for leaf in reversed(ground.returned):
-        if same(leaf.value, value):
-            origins.append(Returned(leaf.tool, leaf.path))
-            break
-    for speaker in ("user", "agent"):
-        said = _said(value, ground, speaker)
-        if said is not None:
-            origins.append(said)
-            break
-    return origins or [Constant(value)]
+        if leaf.tool not in tools and same(leaf.value, value):
+            tools.add(leaf.tool)
+            yield Returned(leaf.tool, leaf.path)
 
 
-def _said(value: Scalar, ground: Ground, speaker: str) -> Said | None:
+def _said(value: Scalar, ground: Ground) -> Iterator[Origin]:
+    """The latest mention by the customer, else by the agent."""
     spelled = str(value).strip()
-    if not spelled:
-        return None
-    pattern = re.compile(rf"(?<!\w){re.escape(spelled)}(?!\w)", re.IGNORECASE)
-    for saying in reversed(ground.sayings):
-        if saying.speaker != speaker:
-            continue
-        found = pattern.search(saying.text) or _number_word(value, saying.text)
-        if found:
-            shape, bare = shape_of(spelled)
-            before, after = _around(saying.text, found.start(), found.end())
-            return Said(speaker, shape, bare, before, after)
-    return None
-
-
-def _number_word(value: Scalar, text: str) -> re.Match[str] | None:
-    spelled = str(value)
-    if not spelled.isdigit() or int(spelled) >= len(_NUMBERS):
-        return None
-    return re.search(rf"\b{_NUMBERS[int(spelled)]}\b", text, re.IGNORECASE)
+    for speaker in ("user", "agent") if spelled else ():
+        for saying in reversed(ground.sayings):
+            found = locate(spelled, saying.text) if saying.speaker == speaker else None
+            if found:
+                kind, span = found
+                yield Said(speaker, kind, *_around(saying.text, span.start, span.end))
+                return
 
 
 def _around(text: str, start: int, end: int) -> tuple[tuple[str, ...], str]:
@@ -108,41 +107,13 @@ def _around(text: str, start: int, end: int) -> tuple[tuple[str, ...], str]:
     return tuple(before[-1:-3:-1]), after[0].lower() if after else ""
 
 
-def shape_of(text: str) -> tuple[str, bool]:
-    """The regular expression of values like this one, and whether it is so wide that it needs a cue beside it."""
-    if _EMAIL.fullmatch(text):
-        return _EMAIL.pattern, False
-    if text.isdigit():
-        return (rf"\d{{{len(text)}}}", False) if len(text) > 3 else (rf"\d{{1,3}}|{'|'.join(_NUMBERS)}", True)
-    if " " not in text and text.isupper() and text.isalnum():
-        return rf"[A-Z0-9]{{{len(text)}}}", False
-    if any(letter.isdigit() for letter in text):
-        return _coded(text), " " in text
-    return r"\s+".join([_WORD] * len(text.split())), True
-
-
-def _coded(text: str) -> str:
-    """An id, date or address: runs of digits of two and more keep their length, other letters their kind."""
-    parts = []
-    for run in re.finditer(r"\d+|[A-Z]+|[^\W\d_A-Z]+|\s+|.", text):
-        piece = run[0]
-        if piece.isdigit():
-            parts.append(rf"\d{{{len(piece)}}}" if len(piece) > 2 else r"\d{1,3}")
-        elif piece.isalpha():
-            # Capitals are mostly the fixed prefix of an id; words are what varies in an address or a user name.
-            parts.append(piece if piece.isupper() else r"[^\W\d_]+")
-        else:
-            parts.append(r"\s+" if piece.isspace() else re.escape(piece))
-    return "".join(parts)
-
-
-def refill(origin: Origin, ground: Ground, key: str) -> Iterator[tuple[Scalar, float]]:
-    """Candidate values for another history, with weights in (0, 1].
+def refill(origin: Origin, ground: Ground, key: str = "") -> Iterator[tuple[Scalar, float]]:
+    """Candidate values in another history, with weights in (0, 1], best first.
 
     Args:
         origin: where the value came from in its own history.
         ground: the history to take a value from.
-        key: the name of the argument, for places that moved to another tool.
+        key: the name of the argument, for values that an earlier call of another tool had under that name.
     """
     if isinstance(origin, Constant):
         yield origin.value, 1.0
@@ -155,7 +126,7 @@ def refill(origin: Origin, ground: Ground, key: str) -> Iterator[tuple[Scalar, f
 
 
 def _from_calls(origin: Called, ground: Ground, key: str) -> Iterator[tuple[Scalar, float]]:
-    name = next((step for step in reversed(origin.path) if isinstance(step, str)), key)
+    name = _last_key(origin.path) or key
     weight = 1.0
     seen: list[Scalar] = []
     for exact in (True, False):
@@ -175,8 +146,7 @@ def _from_results(origin: Returned, ground: Ground) -> Iterator[tuple[Scalar, fl
     result = ground.results.get(origin.tool)
     if result is None:
         return
-    spoken = " ".join(saying.text for saying in ground.sayings if saying.speaker == "user").casefold()
-    path = _steered(result, origin.path, spoken)
+    path = _steered(result, origin.path, ground.spoken)
     chosen = at(result, path)
     if isinstance(chosen, (str, int, float)):
         yield chosen, 1.0
@@ -193,25 +163,27 @@ def _pattern(path: Path) -> Path:
 
 def _steered(result: Any, path: Path, spoken: str) -> Path:
     """The path with each list position, or unknown key, moved to the element that the customer spoke of most."""
-    value, found = result, []
+    value = result
+    found: list[str | int] = []
     for step in path:
+        place = step
         if isinstance(value, list) and isinstance(step, int) and value:
-            step = _spoken_of(list(range(len(value))), value, step, spoken)  # noqa: PLW2901 - that is the steering
-            value = value[step]
+            place = _spoken_of(list(range(len(value))), value, step, spoken)
+            value = value[place]
         elif isinstance(value, dict) and isinstance(step, str):
             if step not in value and value and all(isinstance(inner, dict) for inner in value.values()):
-                # Tables keyed by id: another id stands where ours stood.
+                # A table keyed by ids: other ids stand where ours stood.
                 keys = list(value)
-                step = keys[_spoken_of(keys, list(value.values()), 0, spoken)]  # noqa: PLW2901
-            value = value.get(step)
+                place = keys[_spoken_of(keys, list(value.values()), 0, spoken)]
+            value = value.get(place)
         else:
             break
-        found.append(step)
+        found.append(place)
     return tuple(found)
 
 
 def _spoken_of(names: list[Any], elements: list[Any], default: int, spoken: str) -> int:
-    """Position of the element whose own short texts the customer's words hold most of; `default` on a tie with it."""
+    """Position of the element of whose short texts the customer spoke most; `default` where it is among the best."""
     scores = []
     for name, element in zip(names, elements, strict=True):
         texts = {str(value).casefold() for _, value in leaves(element) if isinstance(value, str) and len(value) < 40}
@@ -222,28 +194,19 @@ def _spoken_of(names: list[Any], elements: list[Any], default: int, spoken: str)
     return default if scores[default] == best else scores.index(best)
 
 
-@lru_cache(maxsize=4096)
-def _compiled(shape: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w#@])(?:{shape})(?![\w@])", re.IGNORECASE if shape.startswith(r"\d{1,3}|") else 0)
-
-
 def _from_words(origin: Said, ground: Ground) -> Iterator[tuple[Scalar, float]]:
-    """Spans of the same shape: the latest weighs most, those whose neighbours agree weigh more."""
+    """Spans of the same kind: the latest weighs most, and those whose neighbours agree weigh more."""
     found: dict[str, float] = {}
     recency = 1.0
     for saying in reversed(ground.sayings):
         if saying.speaker != origin.speaker:
             continue
-        for match in _compiled(origin.shape).finditer(saying.text):
-            before, after = _around(saying.text, match.start(), match.end())
+        for span in spans(origin.kind, saying.text):
+            before, after = _around(saying.text, span.start, span.end)
             cues = 2 * (before[:1] == origin.before[:1] != ()) + (before[1:] == origin.before[1:] != ())
             cues += after == origin.after != ""
-            if origin.bare and not cues:
-                continue
-            weight = recency * (1 + cues) / 5
-            value = match[0]
-            if value.lower() in _NUMBERS:
-                value = str(_NUMBERS.index(value.lower()))
-            found[value] = max(found.get(value, 0.0), weight)
+            if cues or not origin.kind.vague:
+                weight = recency * (0.5 + 0.125 * cues)
+                found[span.value] = max(found.get(span.value, 0.0), weight)
         recency *= 0.8
     yield from sorted(found.items(), key=lambda pair: -pair[1])
