@@ -10,7 +10,14 @@ from turngap.judges.base import Judge, TurnCase, WorkflowCase
 from turngap.models.base import ModelContext
 from turngap.registry import Registry
 
-REGISTRY = Registry("judges", {"rules": "turngap.judges.rules:build", "openai": "turngap.judges.llm:build"})
+REGISTRY = Registry(
+    "judges",
+    {
+        "rules": "turngap.judges.rules:build",
+        "openai": "turngap.judges.llm:build",
+        "local": "turngap.judges.local:build",
+    },
+)
 """``rules`` or a provider -> factory ``build(spec, config, match, context, save_prompt) -> Judge``."""
 
 

@@ -155,15 +155,20 @@ def build(
     """Build the judge ``openai/NAME``; `base_url` and key as for models.
 
     Raises:
-        UsageError: no name, or options in the spec. ConfigError: see `ChatClient.open`.
+        UsageError: see `model_config`. ConfigError: see `ChatClient.open`.
     """
-    model = _model_config(spec, config)
+    model = model_config(spec, config)
     client = ChatClient.open(model, context)
     server = {"endpoint": client.identity, "model": client.model}
     return LlmJudge(spec, client, server=server, max_tokens=config.max_tokens, save_prompt=save_prompt)
 
 
-def _model_config(spec: str, config: JudgeConfig) -> ModelConfig:
+def model_config(spec: str, config: JudgeConfig) -> ModelConfig:
+    """How a judge's model is asked, at temperature 0.
+
+    Raises:
+        UsageError: no name, or options in the spec.
+    """
     model = ModelConfig(
         spec=spec,
         base_url=config.base_url,
@@ -175,7 +180,7 @@ def _model_config(spec: str, config: JudgeConfig) -> ModelConfig:
         prices=config.prices,
     )
     if not model.name or model.options():
-        raise UsageError(f"judge {spec!r} should be openai/NAME, with the model's name as the server calls it")
+        raise UsageError(f"judge {spec!r} should be PROVIDER/NAME without options, e.g. openai/NAME or local/FILE.gguf")
     return model
 
 
