@@ -1,0 +1,69 @@
+"""The shared slow-down."""
+
+from __future__ import annotations
+
+import pytest
+
+from turngap.models.gate import Gate
+
+
+class _Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> _Clock:
+    """A clock that the test turns."""
+    return _Clock()
+
+
+@pytest.fixture
+def told() -> list[tuple[float, str]]:
+    """What the person was told."""
+    return []
+
+
+@pytest.fixture
+def gate(clock: _Clock, told: list[tuple[float, str]]) -> Gate:
+    """An open gate."""
+    return Gate(clock, lambda seconds, reason: told.append((seconds, reason)))
+
+
+def test_an_open_gate_costs_nothing(gate: Gate) -> None:
+    """Nobody waits without a reason."""
+    assert gate.delay() == 0
+
+
+def test_a_closed_gate_holds_everyone_for_as_long_as_the_server_asks(gate: Gate, clock: _Clock) -> None:
+    """Retry-After holds, and waiters come back spread over some time after it."""
+    gate.close(asked_at=100, retry_after=8, reason="429")
+    delays = [gate.delay() for _ in range(200)]
+    assert min(delays) >= 8
+    assert max(delays) <= 8 + 2
+    assert max(delays) - min(delays) > 1
+    clock.now = 108.0
+    assert gate.delay() == 0
+
+
+def test_one_burst_is_one_strike_and_is_told_once(gate: Gate, clock: _Clock, told: list[tuple[float, str]]) -> None:
+    """Sixteen refusals of requests that were under way together are one event."""
+    for _ in range(16):
+        gate.close(asked_at=99, retry_after=None, reason="429")
+    assert len(told) == 1
+    assert gate.opens_at - clock.now < 2
+
+
+def test_pauses_double_with_each_burst_and_fall_back_after_a_success(gate: Gate, clock: _Clock) -> None:
+    """Without a word from the server, each further burst waits longer; an answer resets it."""
+    pauses = []
+    for _ in range(4):
+        gate.close(asked_at=clock.now, retry_after=None, reason="503")
+        pauses.append(gate.opens_at - clock.now)
+        clock.now = gate.opens_at + 0.1
+    assert pauses[3] > 4 * pauses[0]
+    gate.passed(asked_at=clock.now)
+    gate.close(asked_at=clock.now, retry_after=None, reason="503")
+    assert gate.opens_at - clock.now < 2
