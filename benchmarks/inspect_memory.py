@@ -2,9 +2,9 @@
 
     python benchmarks/inspect_memory.py [MEGABYTES]
 
-Writes a file of chat-completions records (tools, several calls, oddities, personal data) to a temporary folder, inspects
-it in a fresh process, and prints seconds, megabytes a second and the peak resident memory of that process. A reader that
-held the file would need several times its size; the peak must not grow with it.
+Writes a file of chat-completions records (tools, several calls, oddities, personal data) to a temporary folder,
+inspects it in a fresh process, and prints CPU seconds, megabytes a second and the peak resident memory of that process.
+A reader that held the file would need several times its size; the peak must not grow with it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 _TOOLS = [
@@ -35,12 +34,16 @@ def record(number: int, source: random.Random) -> dict:
     words = " ".join(source.choices(["boat", "lake", "morning", "seats", "Ünïcode", "deposit", "harbour"], k=40))
     messages: list[dict] = [{"role": "system", "content": f"You work for a boat hire. {words}"}]
     for turn in range(source.randint(2, 8)):
-        messages.append({"role": "user", "content": f"Booking BK-{number}-{turn}, mail ann{number}@example.org. {words}"})
+        messages.append(
+            {"role": "user", "content": f"Booking BK-{number}-{turn}, mail ann{number}@example.org. {words}"}
+        )
         call = {"id": f"c{turn}", "type": "function", "function": {"name": source.choice(_TOOLS)["function"]["name"]}}
         call["function"]["arguments"] = json.dumps({"id": f"BK-{number}"}) if source.random() > 0.02 else '{"id": '
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         if source.random() > 0.02:
-            messages.append({"role": "tool", "tool_call_id": f"c{turn}", "content": json.dumps({"ok": True, "text": words})})
+            messages.append(
+                {"role": "tool", "tool_call_id": f"c{turn}", "content": json.dumps({"ok": True, "text": words})}
+            )
         messages.append({"role": "assistant", "content": f"Done. {words}"})
     return {"messages": messages, "tools": _TOOLS}
 
@@ -56,15 +59,14 @@ def write(path: Path, size: int) -> int:
 
 
 def measure(path: Path) -> tuple[float, float, dict]:
-    """Seconds, peak resident megabytes, and the report."""
-    began = time.perf_counter()
+    """CPU seconds, peak resident MiB, and the report."""
     out = path.with_suffix(".report")
     with out.open("wb") as stream:
         child = subprocess.Popen([sys.executable, "-m", "turngap", "inspect", str(path), "--json"], stdout=stream)
         _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     assert child.returncode == 0, child.returncode
-    return time.perf_counter() - began, usage.ru_maxrss / 1024, json.loads(out.read_text())
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, json.loads(out.read_text())
 
 
 def main() -> None:
@@ -76,7 +78,7 @@ def main() -> None:
             seconds, peak, report = measure(path)
             assert report["read"] == count, (report["read"], count)
             print(
-                f"{path.stat().st_size / 1e6:7.1f} MB, {count:6d} conversations: {seconds:6.1f} s, "
+                f"{path.stat().st_size / 1e6:7.1f} MB, {count:6d} conversations: {seconds:6.1f} s CPU, "
                 f"{path.stat().st_size / 1e6 / seconds:5.1f} MB/s, peak {peak:6.1f} MiB"
             )
 
