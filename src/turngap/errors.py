@@ -60,18 +60,23 @@ def _rebuild_data_error(cls: type[DataError], problem: str, file: str, line: int
 
 
 class BadRecords(DataError):
-    """Records of a data set that cannot be read, one line each; `errors` are the first of `count`."""
+    """Records of a data set that cannot be read: `problem`, and so the text, has one line for each.
 
-    def __init__(self, errors: Sequence[DataError], count: int) -> None:
-        first = errors[0]
-        super().__init__(first.problem, file=first.file, line=first.line, field=first.field)
-        self.errors, self.count = tuple(errors), count
+    `file`, `line` and `field` are those of the first one.
+    """
+
+    def __init__(self, problem: str, *, file: str = "", line: int | None = None, field: str = "") -> None:
+        super().__init__(problem, file=file, line=line, field=field)
+        self.args = (problem,)
+
+    @classmethod
+    def of(cls, errors: Sequence[DataError], count: int) -> BadRecords:
+        """The error for `count` bad records, of which `errors` are the first (at least one)."""
         more = [f"... and {count - len(errors)} more"] if count > len(errors) else []
         unread = "1 record" if count == 1 else f"{count} records"
-        self.args = ("\n".join([*map(str, errors), *more, f"{unread} cannot be read; --skip-bad goes on without"]),)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.errors, self.count)
+        lines = [*map(str, errors), *more, f"{unread} cannot be read; --skip-bad goes on without"]
+        first = errors[0]
+        return cls("\n".join(lines), file=first.file, line=first.line, field=first.field)
 
 
 class ConfigError(TurngapError):

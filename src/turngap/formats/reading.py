@@ -74,7 +74,7 @@ class Reading:
             self.n_read += 1
             yield conversation
         if self.n_skipped and not self.config.skip_bad:
-            raise BadRecords(self.skipped, self.n_skipped)
+            raise BadRecords.of(self.skipped, self.n_skipped)
 
     def _with_own_id(self, conversation: Conversation, seen: Counter[str]) -> Conversation:
         seen[conversation.id] += 1
