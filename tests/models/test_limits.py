@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from turngap.data import UserMessage
 from turngap.errors import ConfigError, EndpointError
 from turngap.models.base import Request, Seat
-from turngap.models.limits import TRUNCATED, PromptWatch, check_open_files, least_tokens, words
+from turngap.models.limits import TRUNCATED, PromptWatch, check_open_files, least_tokens, prompt_words, words
 
 
-def _request(count: int, conversation: str = "c", word: str = "booking") -> Request:
-    text = " ".join([word] * count)
+def _sent(count: int, conversation: str = "c") -> tuple[Seat, int]:
     seat = Seat(conversation=conversation, protocol="gold", decision=0)
-    return Request(policy="", tools=(), messages=(UserMessage(content=text),), seat=seat)
+    message = UserMessage(content=" ".join(["booking"] * count))
+    return seat, prompt_words(Request(policy="Be kind.", tools=(), messages=(message,), seat=seat))
 
 
 def test_prv_14_too_many_connections_name_both_ways_out() -> None:
@@ -31,36 +31,36 @@ def test_prv_14_too_many_connections_name_both_ways_out() -> None:
 def test_prv_02_a_prompt_that_the_server_cut_is_seen_at_the_first_request() -> None:
     """PRV-02: 2048 reported tokens for some 9,000 are a cut, with a kind of its own and the cure in the text."""
     with pytest.raises(EndpointError, match="num_ctx") as caught:
-        PromptWatch().check(_request(7000), 2048)
+        PromptWatch().check(*_sent(7000), 2048)
     assert caught.value.kind == TRUNCATED
 
 
 def test_prv_02_a_prompt_that_stops_growing_is_seen() -> None:
     """PRV-02: the same count for a history that grew by hundreds of words is a cut, below any estimate."""
     watch = PromptWatch()
-    watch.check(_request(3000), 4096)
+    watch.check(*_sent(3000), 4096)
     with pytest.raises(EndpointError):
-        watch.check(_request(3400), 4096)
+        watch.check(*_sent(3400), 4096)
 
 
 @pytest.mark.parametrize("reported", [0, 15, 100, 9000, 20000])
 def test_no_alarm_when_the_server_does_not_say_or_reads_all(reported: int) -> None:
     """No usage, only the uncached tokens, and honest counts pass."""
-    PromptWatch().check(_request(7000), reported)
+    PromptWatch().check(*_sent(7000), reported)
 
 
 def test_no_alarm_for_servers_that_count_only_new_tokens() -> None:
     """A server that reports what its cache lacked says little more than what was added."""
     watch = PromptWatch()
-    watch.check(_request(3000), 4000)
-    watch.check(_request(3300), 420)
+    watch.check(*_sent(3000), 4000)
+    watch.check(*_sent(3300), 420)
 
 
 def test_no_alarm_between_conversations() -> None:
     """Growth is only looked at within one conversation."""
     watch = PromptWatch()
-    watch.check(_request(3000, "a"), 4096)
-    watch.check(_request(3400, "b"), 4096)
+    watch.check(*_sent(3000, "a"), 4096)
+    watch.check(*_sent(3400, "b"), 4096)
 
 
 def test_white_space_and_lines_of_dashes_are_no_words() -> None:
@@ -75,6 +75,5 @@ def test_honest_counts_never_alarm(first: int, second: int, rate: float) -> None
     """A tokenizer that spends at least one token a word never looks like a cut, in any order of requests."""
     watch = PromptWatch()
     for count in (first, second):
-        request = _request(count)
-        watch.check(request, int(rate * count) + 400)
-        assert least_tokens(request) <= int(rate * count) + 400
+        watch.check(*_sent(count), int(rate * count) + 400)
+        assert least_tokens(count) <= int(rate * count) + 400

@@ -18,7 +18,7 @@ from turngap.models import dialects
 from turngap.models.base import ModelContext, Request
 from turngap.models.client import ChatClient, Completion
 from turngap.models.fault import ArgumentsRefused
-from turngap.models.limits import PromptWatch, least_tokens
+from turngap.models.limits import PromptWatch, least_tokens, prompt_words
 from turngap.models.preflight import Findings, examine
 from turngap.models.reading import finish_of, read
 from turngap.models.wire import Wire
@@ -82,7 +82,8 @@ class ChatModel:
             EndpointError: no answer could be had; with kind ``context_truncated_by_server`` when the server cut the
                 prompt. ContextOverflow: the request does not fit. ConfigError: no request can succeed as configured.
         """
-        least = least_tokens(request)
+        sent = prompt_words(request)
+        least = least_tokens(sent)
         if self._context_length is not None and least > self._context_length:
             raise ContextOverflow(
                 f"a prompt of at least {least} tokens, for a context of {self._context_length}; it was not sent"
@@ -95,7 +96,7 @@ class ChatModel:
             self._wire.wrap_malformed = True
             self._tell("the server fails on malformed calls in the history; they are sent wrapped in valid JSON")
             completion = await self._complete(request)
-        self._check_prompt(request, completion)
+        self._check_prompt(request, sent, completion)
         return self._prediction(request, completion)
 
     async def _complete(self, request: Request) -> Completion:
@@ -136,9 +137,9 @@ class ChatModel:
         """Close the connections of the running loop."""
         await self._client.aclose()
 
-    def _check_prompt(self, request: Request, completion: Completion) -> None:
+    def _check_prompt(self, request: Request, sent: int, completion: Completion) -> None:
         try:
-            self._watch.check(request, completion.usage.prompt_tokens)
+            self._watch.check(request.seat, sent, completion.usage.prompt_tokens)
         except EndpointError as error:
             self._tell(str(error), key=error.kind)
             error.attempts = completion.attempts

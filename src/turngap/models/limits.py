@@ -7,10 +7,12 @@ bound is made so that a false alarm is practically impossible, at the price of m
 
 from __future__ import annotations
 
+import re
 import sys
+from functools import lru_cache
 
 from turngap.errors import ConfigError, EndpointError
-from turngap.models.base import Request
+from turngap.models.base import Request, Seat
 
 if sys.platform != "win32":
     import resource
@@ -19,6 +21,7 @@ TRUNCATED = "context_truncated_by_server"
 """`UnitError.kind` of a prompt that the server cut."""
 
 _SPARE_FILES = 64
+_WORD = re.compile(r"[^\W_]\S*")
 _TOKENS_PER_WORD = 0.7
 _LEAST_WORDS = 400
 _LEAST_GROWTH = 150
@@ -52,17 +55,23 @@ def words(text: str) -> int:
     Runs of spaces or dashes count nothing (one token may hold a hundred of them); a text without spaces, as in Chinese,
     counts next to nothing, so that it never raises an alarm.
     """
-    return sum(1 for word in text.split() if any(letter.isalnum() for letter in word))
+    return len(_WORD.findall(text))
 
 
 def prompt_words(request: Request) -> int:
     """Words of the policy and the history; tools are left out, since templates may rewrite or drop them."""
-    return words(request.policy) + sum(words(message.content) for message in request.messages)
+    return _policy_words(request.policy) + sum(words(message.content) for message in request.messages)
 
 
-def least_tokens(request: Request) -> int:
-    """A number of prompt tokens that no tokenizer goes below; far under the true one for most texts."""
-    return int(_TOKENS_PER_WORD * prompt_words(request))
+@lru_cache(maxsize=64)
+def _policy_words(policy: str) -> int:
+    # A long text that comes with every request of a run.
+    return words(policy)
+
+
+def least_tokens(sent: int) -> int:
+    """A number of tokens that no tokenizer goes below for so many words; far under the true one for most texts."""
+    return int(_TOKENS_PER_WORD * sent)
 
 
 class PromptWatch:
@@ -71,16 +80,14 @@ class PromptWatch:
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str, int], tuple[int, int]] = {}
 
-    def check(self, request: Request, reported: int) -> None:
-        """Hold the reported prompt tokens of one answer against the prompt.
+    def check(self, seat: Seat, sent: int, reported: int) -> None:
+        """Hold the reported prompt tokens of one answer against the words of its prompt.
 
         Raises:
             EndpointError: with kind `TRUNCATED`, when the prompt must have been cut.
         """
         if reported < _LEAST_REPORTED:  # None reported, or only those that were not in the server's cache
             return
-        sent = prompt_words(request)
-        seat = request.seat
         key = (seat.conversation, seat.protocol, seat.trial)
         earlier_words, earlier_tokens = self._seen.get(key, (0, 0))
         self._seen[key] = (sent, reported)
@@ -91,7 +98,7 @@ class PromptWatch:
         flat = earlier_words > 0 and grown >= _LEAST_GROWTH and abs(reported - earlier_tokens) < 0.3 * grown
         if (short or flat) and not only_new:
             error = EndpointError(
-                f"the server read {reported} prompt tokens of a prompt of at least {least_tokens(request)}: "
+                f"the server read {reported} prompt tokens of a prompt of at least {least_tokens(sent)}: "
                 f"it cut the prompt without a word; {_CURE}"
             )
             error.kind = TRUNCATED
