@@ -7,11 +7,14 @@ resumed like any other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from turngap import jsonio, samples
 from turngap.analysis.summary import Summary, to_document
@@ -51,12 +54,18 @@ ACTS = (
     ),
     Act(
         name="smollm2",
-        model=ModelConfig(spec="local/smollm2", max_tokens=64, concurrency=2),
+        model=ModelConfig(spec="local/smollm2", max_tokens=64, concurrency=1),
         is_what="a real language model, SmolLM2-135M-Instruct, asked without any training for this",
-        limit=10,
+        limit=4,
     ),
 )
 """In the order of the table. The language model gets a sample that fits into two minutes on 2 cores."""
+
+_EXPLANATION = (
+    "rules is a fixed program that checks calls and facts, no language model. n counts text turns, tool turns, or "
+    "conversations with tool calls. In replay and workflow the model lives with what it did before, and may try a "
+    "wrong call twice more."
+)
 
 
 def demo(
@@ -92,24 +101,30 @@ def _config(act: Act) -> EvalConfig:
 def _show(done: list[tuple[Act, Summary]], output: Path) -> None:
     out = console()
     out.print(
-        f"\n{samples.COUNT} recorded retail-support conversations (written by a generator, packaged with turngap)\n",
+        f"\n{samples.COUNT} recorded retail-support conversations, made by a generator and packaged with turngap.\n",
         markup=False,
     )
     out.print(comparison_table([(act.model.spec, summary) for act, summary in done]))
-    out.print()
-    for act, summary in done:
-        sample = f", on a sample of {summary.n['conversations']} conversations" if act.limit else ""
-        out.print(f"{act.model.spec}: {act.is_what}{sample}.", markup=False)
-    out.print(
-        "The judge, rules, is a fixed program that checks calls and facts, no language model. n counts text turns,\n"
-        "tool turns, or conversations with tool calls. In replay and workflow the model lives with what it did.\n",
-        markup=False,
-    )
-    out.print("How far good turns are from finished workflows:", style="bold")
-    for act, summary in done:
-        turns, workflows = summary.metrics["turn.success"], summary.metrics["workflow.success"]
-        out.print(
-            f"  {act.model.spec}: {percent(turns)}% of turns good, {percent(workflows)}% of workflows finished",
-            markup=False,
-        )
+    out.print(f"\n{_EXPLANATION}\n", markup=False)
+    out.print(_listing((act.model.spec, _what(act, summary)) for act, summary in done))
+    out.print("\nHow far good turns are from finished workflows:", style="bold")
+    out.print(_listing((act.model.spec, _gap(summary)) for act, summary in done))
     out.print(f"\nruns: {output}/*; figures are defined in docs/figures.md", markup=False)
+
+
+def _gap(summary: Summary) -> str:
+    turns, workflows = summary.metrics["turn.success"], summary.metrics["workflow.success"]
+    return f"{percent(turns)}% of turns good, {percent(workflows)}% of workflows finished"
+
+
+def _what(act: Act, summary: Summary) -> str:
+    sample = f"; on a sample of {summary.n['conversations']} conversations" if act.limit else ""
+    return act.is_what + sample
+
+
+def _listing(lines: Iterable[tuple[str, str]]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=20, overflow="fold")
+    for name, text in lines:
+        grid.add_row(escape(name), escape(text))
+    return grid

@@ -19,8 +19,8 @@ from rich.table import Table
 
 from turngap.data import Usage
 
-_PLAIN_SECONDS = 5.0
-_FIRST_PLAIN_SECONDS = 1.0
+_PLAIN_SECONDS = 10.0
+_FIRST_PLAIN_SECONDS = 2.0
 
 
 class Terminal:
@@ -37,15 +37,17 @@ class Terminal:
         self._next_plain = 0.0
         self._wait_until, self._wait_reason = 0.0, ""
         self._said: set[str] = set()
-        self.prompt_tokens = 0
-        self.completion_tokens = 0
+        self.prompt_tokens = self.completion_tokens = 0
         self.cost: float | None = None
+        """Tokens and money of the present stage."""
 
     def stage(self, name: str, total: int, done: int = 0, errored: int = 0) -> None:
         """See `Progress.stage`; `errored` units are shown as to be repeated."""
         self._close_stage()
         self._name, self._total, self.done, self.errored = name, total, done, 0
         self._repeat, self._taken_over = errored, done
+        self.prompt_tokens = self.completion_tokens = 0
+        self.cost = None
         self._began = self._clock()
         self._next_plain = self._began + _FIRST_PLAIN_SECONDS
         self._wait_until = 0.0
