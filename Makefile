@@ -9,7 +9,7 @@
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 
 # The newest tested Python that is there; PYTHON=... on the command line wins.
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3.14 python3; do \

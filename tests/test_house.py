@@ -158,6 +158,7 @@ def test_the_public_surface_is_pinned() -> None:
             "Problem",
             "Repaired",
             "Score",
+            "Segment",
             "Source",
             "Spoken",
             "SystemMessage",
@@ -175,7 +176,10 @@ def test_the_public_surface_is_pinned() -> None:
             "segments",
         ],
         "turngap.engines": ["Progress", "Quiet", "run_units"],
+        "turngap.formats": ["ODDITIES", "REGISTRY", "Format", "GivenTools", "Oddity", "Reading", "read", "write"],
+        "turngap.judges": ["REGISTRY", "Judge", "TurnCase", "WorkflowCase", "build"],
         "turngap.models": ["REGISTRY", "CallCache", "Model", "ModelContext", "Request", "Seat", "build"],
+        "turngap.runs": ["Layered", "RunStore", "SharedCache", "State", "Tally"],
         "turngap.samples": ["COUNT", "SEED", "path"],
     }
     found = {name: sorted(getattr(__import__(name, fromlist=["x"]), "__all__", [])) for name in surface}
