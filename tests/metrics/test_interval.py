@@ -26,6 +26,32 @@ def test_wilson_equals_scipy(n: int, data: st.DataObject) -> None:
     assert 0 <= interval[0] <= successes / n <= interval[1] <= 1
 
 
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.99, 0.999])
+def test_other_levels_equal_scipy(level: float) -> None:
+    """Wilson at any level is scipy's; the bootstrap of equal clusters has scipy's ends at that level."""
+    theirs = stats.binomtest(17, 40).proportion_ci(level, method="wilson")
+    assert wilson(17, 40, level=level) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    values = np.random.default_rng(8).random(50).tolist()
+    ours = cluster_bootstrap(values, range(50), seed=1, resamples=20_000, level=level)
+    expected = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=20_000,
+        confidence_level=level,
+        method="percentile",
+        rng=np.random.default_rng(2),
+    ).confidence_interval
+    assert ours == pytest.approx((expected.low, expected.high), abs=0.012)
+
+
+def test_a_high_level_is_given_enough_draws() -> None:
+    """At 99.9% the ends come from more than the 2000 draws that 95% gets, so two seeds agree about them."""
+    values = np.random.default_rng(8).random(50).tolist()
+    one, other = (cluster_bootstrap(values, range(50), seed=seed, level=0.999) for seed in (1, 2))
+    assert one == pytest.approx(other, abs=0.006)
+    assert one != cluster_bootstrap(values, range(50), seed=1)
+
+
 def test_sta_07_nothing_to_measure_has_no_interval() -> None:
     """STA-07: n = 0, or no weight at all, gives None, never NaN and no warning."""
     assert wilson(0, 0) is None

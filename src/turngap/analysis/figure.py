@@ -8,14 +8,14 @@ are divided, cluster bootstrap). Errored units have no values and so stand in no
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 import msgspec
 
 from turngap.data import Figure
 from turngap.errors import HarnessFault
-from turngap.metrics.interval import cluster_bootstrap, wilson
+from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, wilson
 
 RESAMPLES = 2000
 """Bootstrap resamples of every mean."""
@@ -144,50 +144,72 @@ class Unit(msgspec.Struct, frozen=True, gc=False):
     values: dict[str, float]
 
 
+class Columns(msgspec.Struct, frozen=True):
+    """The units that count for one figure, column by column."""
+
+    values: list[float]
+    conversations: list[str]
+    weights: list[float]
+    places: list[tuple[str, int]]
+    """Conversation and decision of each unit, for pairing."""
+
+
+def columns(measure: Measure, units: Sequence[Unit]) -> Columns:
+    """Pick the units that count for a figure: those of its kinds that have its value and weigh anything."""
+    counted = [unit for unit in units if unit.kind in measure.over and measure.value in unit.values]
+    if measure.kind is Kind.POOLED:
+        # F1 of summed counts is 2tp / (predicted + reference): per-decision ratios weighted by their denominators.
+        counted = [unit for unit in counted if unit.values["arg_pred"] + unit.values["arg_ref"]]
+        weights = [unit.values["arg_pred"] + unit.values["arg_ref"] for unit in counted]
+        values = [2 * unit.values["arg_tp"] / weight for unit, weight in zip(counted, weights, strict=True)]
+    else:
+        values, weights = [unit.values[measure.value] for unit in counted], [1.0] * len(counted)
+    return Columns(
+        values,
+        [unit.conversation for unit in counted],
+        weights,
+        [(unit.conversation, unit.decision) for unit in counted],
+    )
+
+
 def compute(measure: Measure, units: Sequence[Unit], *, seed: int) -> Figure:
     """Compute one figure over units in a fixed order.
 
     Returns:
         Value, n and 95% interval; value and interval are None when no unit counts.
     """
-    counted = [unit for unit in units if unit.kind in measure.over and measure.value in unit.values]
-    if measure.kind is Kind.SHARE:
-        return _share(unit.values[measure.value] for unit in counted)
-    if measure.kind in (Kind.MEAN, Kind.COUNT):
-        values = [unit.values[measure.value] for unit in counted]
-        bounds = (0.0, 1.0) if measure.kind is Kind.MEAN else (0.0, math.inf)
-        return _mean(values, [unit.conversation for unit in counted], [1.0] * len(values), seed, bounds)
-    # F1 of summed counts is 2tp / (predicted + reference): per-decision ratios weighted by their denominators.
-    counted = [unit for unit in counted if unit.values["arg_pred"] + unit.values["arg_ref"]]
-    weights = [unit.values["arg_pred"] + unit.values["arg_ref"] for unit in counted]
-    values = [2 * unit.values["arg_tp"] / weight for unit, weight in zip(counted, weights, strict=True)]
-    return _mean(values, [unit.conversation for unit in counted], weights, seed, (0.0, 1.0))
-
-
-def _share(values: Iterable[float]) -> Figure:
-    outcomes = list(values)
-    if not outcomes:
+    found = columns(measure, units)
+    if not found.values:
         return Figure(value=None, n=0)
+    weighed = (value * weight for value, weight in zip(found.values, found.weights, strict=True))
+    value = math.fsum(weighed) / math.fsum(found.weights)
+    # Rounding must not lift a fraction above 1; a count has no highest value.
+    value = value if measure.kind is Kind.COUNT else min(value, 1.0)
+    return Figure(value=value, n=len(found.values), ci95=interval(measure, found, seed=seed))
+
+
+def interval(measure: Measure, found: Columns, *, seed: int, level: float = LEVEL) -> Interval | None:
+    """The two-sided interval of a figure at `level`; None without units, or where nothing can be said."""
+    if measure.kind is Kind.SHARE:
+        return _of_share(found.values, level)
+    top = math.inf if measure.kind is Kind.COUNT else 1.0
+    ends = cluster_bootstrap(
+        found.values,
+        found.conversations,
+        weights=found.weights,
+        seed=seed,
+        resamples=RESAMPLES,
+        bounds=(0.0, top),
+        level=level,
+    )
+    # One conversation says nothing about how counts of others would differ, and a count has no highest value.
+    return ends if ends is not None and math.isfinite(ends[1]) else None
+
+
+def _of_share(outcomes: Sequence[float], level: float) -> Interval | None:
     if any(outcome not in (0.0, 1.0) for outcome in outcomes):
         raise HarnessFault("a share was given a value that is neither 0 nor 1; please report this")
-    successes = round(math.fsum(outcomes))
-    return Figure(value=successes / len(outcomes), n=len(outcomes), ci95=wilson(successes, len(outcomes)))
-
-
-def _mean(
-    values: Sequence[float],
-    clusters: Sequence[str],
-    weights: Sequence[float],
-    seed: int,
-    bounds: tuple[float, float],
-) -> Figure:
-    if not values:
-        return Figure(value=None, n=0)
-    value = math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / math.fsum(weights)
-    ci95 = cluster_bootstrap(values, clusters, weights=weights, seed=seed, resamples=RESAMPLES, bounds=bounds)
-    # One conversation says nothing about how counts of others would differ, and a count has no highest value.
-    known = ci95 if ci95 is not None and math.isfinite(ci95[1]) else None
-    return Figure(value=min(value, bounds[1]), n=len(values), ci95=known)
+    return wilson(round(math.fsum(outcomes)), len(outcomes), level=level)
 
 
 def figure_name(name: str, judge: str, judges: Sequence[str]) -> str:

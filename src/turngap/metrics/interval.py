@@ -1,4 +1,6 @@
-"""95% intervals: Wilson's for shares, a cluster bootstrap for means of decisions that belong to conversations.
+"""Intervals: Wilson's for shares, a cluster bootstrap for means of decisions that belong to conversations.
+
+They are two-sided and at 95%, where no other level is asked for.
 
 Decisions of one conversation resemble each other, so a mean over decisions is not known as well as its n suggests;
 whole conversations are what is drawn again. All functions are deterministic and give None where there is nothing to
@@ -9,20 +11,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 Interval = tuple[float, float]
 
-_Z = 1.959963984540054
-"""The normal distribution's 97.5% point."""
+LEVEL = 0.95
+"""How often an interval holds the truth, where nothing else is asked for."""
+_TAIL = 50
+"""Draws that have to lie beyond each end of a bootstrap interval, so that the end is known well enough."""
 _CELLS = 1_000_000
 """Random draws that are held in memory at once."""
 
 
-def wilson(successes: int, n: int) -> Interval | None:
-    """Wilson's score interval of a share; None for n = 0.
+def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval | None:
+    """Wilson's score interval of a share, two-sided at `level`; None for n = 0.
 
     Raises:
         ValueError: not 0 <= successes <= n.
@@ -31,9 +36,10 @@ def wilson(successes: int, n: int) -> Interval | None:
         raise ValueError(f"{successes} successes of {n}")
     if n == 0:
         return None
-    share, spread = successes / n, _Z * _Z / n
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, spread = successes / n, z * z / n
     middle = (share + spread / 2) / (1 + spread)
-    half = _Z * math.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
+    half = z * math.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
     # The ends are exact in theory; rounding must not push them inside.
     low = 0.0 if successes == 0 else max(0.0, middle - half)
     high = 1.0 if successes == n else min(1.0, middle + half)
@@ -48,6 +54,7 @@ def cluster_bootstrap(
     seed: int,
     resamples: int = 2000,
     bounds: Interval = (0.0, 1.0),
+    level: float = LEVEL,
 ) -> Interval | None:
     """Percentile interval of a (weighted) mean when whole clusters are drawn again with replacement.
 
@@ -59,9 +66,10 @@ def cluster_bootstrap(
         clusters: the cluster (conversation) of each unit; the order in which units stand does not matter.
         weights: of each unit, not negative; None: 1 each.
         seed: of the draws; equal input gives equal output.
-        resamples: number of draws.
+        resamples: number of draws; more are made where `level` is so high that hardly any would lie beyond the ends.
         bounds: what the figure can be at all. It is the interval when all units belong to one cluster, for one cluster
             says nothing about how clusters differ.
+        level: two-sided; in (0, 1).
 
     Returns:
         (low, high), or None without units or without weight.
@@ -78,12 +86,15 @@ def cluster_bootstrap(
     if count == 1:
         return bounds
     random = np.random.default_rng(seed)
+    tail = round((1 - level) / 2, 12)  # 0.025 sharp for 0.95
+    if level > LEVEL:
+        resamples = max(resamples, round(_TAIL / tail))
     means = []
     rows = max(1, _CELLS // count)
     for start in range(0, resamples, rows):
         drawn = random.integers(0, count, (min(rows, resamples - start), count))
         means.append(totals[drawn].sum(axis=1) / masses[drawn].sum(axis=1))
-    low, high = np.percentile(np.concatenate(means), (2.5, 97.5))
+    low, high = np.quantile(np.concatenate(means), (tail, 1 - tail))
     # Rounding alone must not put the figure outside its interval, nor the interval outside what can be.
     mean = math.fsum(totals) / math.fsum(masses)
     return max(bounds[0], min(float(low), mean)), min(bounds[1], max(float(high), mean))
