@@ -14,7 +14,9 @@ from turngap import jsonio
 from turngap.errors import ConfigError, UsageError
 
 PROTOCOLS = ("text", "turn", "strict", "replay", "workflow")
-"""The protocols of `turngap eval`, in the order of every table."""
+"""The protocols of `turngap eval`, in the order of every table: what ``all`` means."""
+FURTHER = ("horizon",)
+"""Protocols that have to be asked for by name, since they cost a multiple of the others."""
 
 
 class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,9 +149,16 @@ class ReplayConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     when_silent: str = "carry"
     """Text while calls are due: ``carry`` them over, or ``fail`` at once."""
     after_failure: str = "stop"
-    """``stop``, or ``continue`` with the due decision repaired."""
+    """``stop``; ``continue`` with the due decision repaired; ``repair-first``: repair the first, stop at the second."""
     max_steps: int | None = None
     """Messages of the model; None: 2 x recorded decisions + 10."""
+
+
+class HorizonConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How far the closed loops of `horizon` run."""
+
+    max: int = 8
+    """Most decisions from each start; every smaller number comes with it."""
 
 
 class TextConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -168,18 +177,20 @@ class EvalConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     protocols: tuple[str, ...] = PROTOCOLS
     match: MatchConfig = MatchConfig()
     replay: ReplayConfig = ReplayConfig()
+    horizon: HorizonConfig = HorizonConfig()
     text: TextConfig = TextConfig()
     seed: int = 0
     """For sampling conversations and for the bootstrap."""
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.protocols if name not in PROTOCOLS]
+        known = (*PROTOCOLS, *FURTHER)
+        unknown = [name for name in self.protocols if name not in known]
         if unknown or not self.protocols:
-            raise UsageError(f"unknown protocol {', '.join(unknown) or '(none)'}; known: all, {', '.join(PROTOCOLS)}")
+            raise UsageError(f"unknown protocol {', '.join(unknown) or '(none)'}; known: all, {', '.join(known)}")
         if self.replay.when_silent not in ("carry", "fail"):
             raise UsageError(f"--when-silent is carry or fail, not {self.replay.when_silent!r}")
-        if self.replay.after_failure not in ("stop", "continue"):
-            raise UsageError(f"--after-failure is stop or continue, not {self.replay.after_failure!r}")
+        if self.replay.after_failure not in ("stop", "continue", "repair-first"):
+            raise UsageError(f"--after-failure is stop, continue or repair-first, not {self.replay.after_failure!r}")
 
     def generation_identity(self) -> dict[str, Any]:
         """The settings that decide what the model produces. A stored run with others cannot be resumed."""

@@ -39,17 +39,21 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ToolSpec, ...]
     step_limit: int
     """Most messages of the model."""
-    go_on: bool = False
-    """After a failure, repair it and go on, instead of stopping."""
+    given: tuple[Message, ...] = ()
+    """What was said and done before the episode begins. The model sees it; it is no part of the trajectory."""
+    stop: int | None = None
+    """Recorded decision at which the episode ends, as if that were all; None to go on to the end."""
+    repairs: int | None = 0
+    """Most unresolved errors that are repaired, so that the episode goes on; one more ends it. None: all are."""
     trial: int = 0
 
 
 class _Log:
     """The trajectory under construction."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: tuple[Message, ...]) -> None:
         self.events: list[Event] = []
-        self.history: list[Message] = []
+        self.history: list[Message] = [*given]
         self.problems: list[Problem] = []
         self.usage = Usage()
         self.steps = 0
@@ -74,7 +78,7 @@ async def play(model: Model, user: User, world: World, brief: Brief) -> Trajecto
         DataFault: the recording alone does not fit the model's context.
     """
     started = time.monotonic()
-    log = _Log()
+    log = _Log(brief.given)
     await _loop(model, user, world, brief, log)
     return Trajectory(
         conversation=brief.conversation,
@@ -94,15 +98,18 @@ async def _loop(model: Model, user: User, world: World, brief: Brief, log: _Log)
             log.add(Spoken(message=message))
         world.turn_begins()
         while not world.turn_is_over():
+            decision = world.expected().decision
+            if brief.stop is not None and decision is not None and decision >= brief.stop:
+                return
             if log.steps >= brief.step_limit:
-                decision = world.expected().decision
                 log.blame((Category.STEP_LIMIT, decision, f"{log.steps} steps, the limit is {brief.step_limit}"))
                 return
             if not await _step(model, world, brief, log):
                 return
-    undone = world.close()
-    if undone is not None:
+    while (undone := world.close()) is not None:
         log.blame(undone)
+        if not _repair(world, brief, log):
+            return
 
 
 async def _step(model: Model, world: World, brief: Brief, log: _Log) -> bool:
@@ -141,7 +148,12 @@ async def _step(model: Model, world: World, brief: Brief, log: _Log) -> bool:
     if outcome.problem is None:
         return True
     log.blame(outcome.problem)
-    if not brief.go_on:
+    return _repair(world, brief, log)
+
+
+def _repair(world: World, brief: Brief, log: _Log) -> bool:
+    """Put right what was just blamed, where the brief allows it. Returns whether the episode goes on."""
+    if brief.repairs is not None and len(log.problems) > brief.repairs:
         return False
     repaired: Repaired | None = world.repair()
     if repaired is not None:

@@ -109,6 +109,24 @@ def test_records_are_valid_chat_completions(tmp_path: Path, boat_conversation: C
     assert record["tools"][0]["type"] == "function"
 
 
+def test_where_a_case_starts_survives(tmp_path: Path, boat_conversation: Conversation) -> None:
+    """The first evaluated decision of a case is written and read; a whole recording has no such key."""
+    path = tmp_path / "out.jsonl"
+    case = msgspec.structs.replace(boat_conversation, id="case", start=2)
+    write([boat_conversation, case], path)
+    assert [json.loads(line).get("start") for line in path.read_text(encoding="utf-8").splitlines()] == [None, 2]
+    assert [found.start for found in read(DataConfig(paths=(str(path),)))] == [0, 2]
+
+
+@pytest.mark.parametrize("start", [-1, 4, "2", True, 1.0])
+def test_a_start_that_is_no_decision_is_refused(tmp_path: Path, boat_record: dict[str, Any], start: Any) -> None:
+    """Where a case starts has to be one of its assistant messages; file, line and field are named."""
+    path = tmp_path / "out.jsonl"
+    path.write_text(json.dumps(boat_record | {"start": start}), encoding="utf-8")
+    with pytest.raises(DataError, match=r"out\.jsonl:1: start: .* of the 4 assistant messages"):
+        list(read(DataConfig(paths=(str(path),), format="openai")))
+
+
 def test_nothing_is_left_when_reading_fails(tmp_path: Path, boat_conversation: Conversation) -> None:
     """A failure on the way leaves neither the file nor a part of it, and an older file as it was."""
 

@@ -146,6 +146,7 @@ def test_digest_covers_everything_but_the_place(boat_conversation: Conversation)
         "reward": 0.5,
         "compare_args": {"hand_over": ()},
         "metadata": {"a": 1},
+        "start": 1,
     }
     assert set(changes) == set(Conversation.__struct_fields__) - {"source"}
     for field, value in changes.items():

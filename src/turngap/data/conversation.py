@@ -46,13 +46,15 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     """Tool name -> the only argument names that matching looks at (tau2's `compare_args`); absent tool: all."""
     metadata: dict[str, Any] = {}
     source: Source = Source()
+    start: int = 0
+    """Index of the first decision that is evaluated; those before it are given history. 0 but in a cut case."""
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """One assistant message of a conversation, with its place."""
 
     index: int
-    """0-based among the conversation's decisions."""
+    """0-based among the conversation's assistant messages, those before `Conversation.start` included."""
     position: int
     """Index of the assistant message in `Conversation.messages`; `messages[:position]` is its gold history."""
     reference: AssistantMessage
@@ -65,7 +67,11 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decisions(conversation: Conversation) -> Iterator[Decision]:
-    """Yield the decisions in order."""
+    """Yield the decisions that are evaluated, in order: all of them, or those from `Conversation.start` on."""
+    return (decision for decision in _recorded(conversation) if decision.index >= conversation.start)
+
+
+def _recorded(conversation: Conversation) -> Iterator[Decision]:
     index = 0
     for position, message in enumerate(conversation.messages):
         if isinstance(message, AssistantMessage):
@@ -80,32 +86,52 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """User messages (and instructions among them) that open the turn; empty where the agent speaks first."""
     decisions: tuple[Decision, ...]
     """The recorded decisions of the turn: tool decisions, then at most one text decision; may be empty."""
+    begin: int
+    """Index in `Conversation.messages` of the turn's first message: what stands before it is history."""
     end: int
     """Index in `Conversation.messages` just past the turn."""
 
 
-def segments(conversation: Conversation) -> list[Segment]:
-    """Cut a conversation at its user messages; instructions in the middle of it cut too."""
+def segments(conversation: Conversation, start: int | None = None) -> list[Segment]:
+    """Cut a conversation at its user messages; instructions in the middle of it cut too.
+
+    Args:
+        conversation: the recording.
+        start: index of the decision that the first turn begins with; None for `Conversation.start`. A turn in whose
+            middle it stands has nothing spoken: that was said before. Whatever the start, `messages[:first.begin]`
+            with what the first turn speaks is the gold history of the decision.
+    """
     found: list[Segment] = []
+    begin = 0
     spoken: list[UserMessage | SystemMessage] = []
     made: list[Decision] = []
-    pending = decisions(conversation)
+    pending = _recorded(conversation)
     for position, message in enumerate(conversation.messages):
         if isinstance(message, UserMessage | SystemMessage):
             if made:
-                found.append(Segment(spoken=tuple(spoken), decisions=tuple(made), end=position))
-                spoken, made = [], []
+                found.append(Segment(spoken=tuple(spoken), decisions=tuple(made), begin=begin, end=position))
+                begin, spoken, made = position, [], []
             spoken.append(message)
         elif isinstance(message, AssistantMessage):
             made.append(next(pending))
     if spoken or made:
-        found.append(Segment(spoken=tuple(spoken), decisions=tuple(made), end=len(conversation.messages)))
-    return found
+        end = len(conversation.messages)
+        found.append(Segment(spoken=tuple(spoken), decisions=tuple(made), begin=begin, end=end))
+    return _from(found, conversation.start if start is None else start)
+
+
+def _from(turns: list[Segment], start: int) -> list[Segment]:
+    while turns and turns[0].decisions and turns[0].decisions[-1].index < start:
+        turns = turns[1:]
+    if turns and turns[0].decisions and turns[0].decisions[0].index < start:
+        left = tuple(decision for decision in turns[0].decisions if decision.index >= start)
+        turns = [Segment(spoken=(), decisions=left, begin=left[0].position, end=turns[0].end), *turns[1:]]
+    return turns
 
 
 def requires_tools(conversation: Conversation) -> bool:
     """Whether at least one decision is a tool decision."""
-    return any(isinstance(message, AssistantMessage) and message.calls for message in conversation.messages)
+    return any(decision.reference.calls for decision in decisions(conversation))
 
 
 def results_of(conversation: Conversation, decision: Decision) -> tuple[ToolMessage, ...]:

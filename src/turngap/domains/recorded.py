@@ -52,11 +52,22 @@ class _Due:
 class RecordedWorld:
     """The world of one recording. Not shared between episodes."""
 
-    def __init__(self, conversation: Conversation, matcher: Matcher, rules: ReplayConfig) -> None:
+    def __init__(
+        self, conversation: Conversation, matcher: Matcher, rules: ReplayConfig, *, start: int | None = None
+    ) -> None:
+        """Make the world as it is just before a turn, or in the middle of one.
+
+        Args:
+            conversation: the recording.
+            matcher: of its calls.
+            rules: attempts, and what silence means.
+            start: recorded decision at which the agent takes over, with fresh attempts; None for the conversation's
+                own start. Nothing before it is due.
+        """
         self._conversation = conversation
         self._matcher = matcher
         self._rules = rules
-        self._turns: list[Segment] = segments(conversation)
+        self._turns: list[Segment] = segments(conversation, start)
         self._turn = -1
         self._due: list[_Due] = []
         self._idle_rejected = 0

@@ -4,17 +4,17 @@ Reads what logs and training files of this shape really hold: arguments as JSON 
 parts, legacy ``function_call`` and role ``function``, missing or repeated ids, several calls in one message, reasoning
 fields, developer and system roles, and content parts of the kind ``{"type": "text"|"reasoning"|"tool_call", "value"}``.
 Extra top-level keys are read where they mean something here: ``id``, ``goal``, ``reward``, ``compare_args``,
-``metadata``; `turngap.formats.writer` writes the same keys.
+``metadata``, ``start`` (the first assistant message that is evaluated); `turngap.formats.writer` writes the same keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from turngap import jsonio
-from turngap.data import Conversation
+from turngap.data import AssistantMessage, Conversation, Message
 from turngap.errors import DataError
 from turngap.formats.assemble import WireCall, WireMessage, assemble
 from turngap.formats.base import Findings, GivenTools, Record, convert_each
@@ -85,6 +85,7 @@ def conversation(value: Any, given: GivenTools, findings: Findings) -> Conversat
         compare_args=_compare_args(value.get("compare_args"), findings),
         metadata=metadata if isinstance(metadata, dict) else {},
         source=findings.place.source(),
+        start=_start(value.get("start", 0), assembled.messages, findings),
     )
 
 
@@ -124,6 +125,15 @@ def _identity(value: dict[str, Any]) -> str:
         if isinstance(found, (str, int)) and not isinstance(found, bool) and str(found).strip():
             return str(found)
     return content_id(value["messages"])
+
+
+def _start(value: Any, messages: Sequence[Message], findings: Findings) -> int:
+    made = sum(isinstance(message, AssistantMessage) for message in messages)
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < max(made, 1):
+        raise findings.place.error(
+            f"start is the index, from 0, of one of the {made} assistant messages; not {value!r}", "start"
+        )
+    return value
 
 
 def _compare_args(value: Any, findings: Findings) -> dict[str, tuple[str, ...]]:

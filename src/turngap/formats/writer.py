@@ -2,7 +2,8 @@
 
 Call ids are made up (they are not part of a conversation), arguments are JSON text, malformed ones stay as they were.
 What chat-completions has no place for stands in extra keys that the reader understands: ``id``, ``goal``, ``reward``,
-``compare_args`` and ``metadata`` of a record; ``reasoning_content`` of a message; ``error`` and ``absent`` of a result.
+``compare_args``, ``metadata`` and ``start`` of a record; ``reasoning_content`` of a message; ``error`` and ``absent``
+of a result.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def record_of(conversation: Conversation) -> dict[str, Any]:
         "reward": conversation.reward,
         "compare_args": {tool: list(names) for tool, names in conversation.compare_args.items()} or None,
         "metadata": conversation.metadata or None,
+        "start": conversation.start or None,
     }
     return record | {key: value for key, value in extra.items() if value is not None}
 

@@ -28,6 +28,7 @@ from turngap.data import (
     Trajectory,
     UserMessage,
     Verdict,
+    decisions,
 )
 from turngap.judges import facts, suspicion
 from turngap.judges.base import TurnCase, WorkflowCase
@@ -150,7 +151,7 @@ class RulesJudge:
         beside calls counts as said, but is not asked for: the texts that end a turn are what the user waits for.
         """
         acted = [event.message for event in case.trajectory.events if isinstance(event, Acted)]
-        recorded = [message for message in case.conversation.messages if isinstance(message, AssistantMessage)]
+        recorded = [decision.reference for decision in decisions(case.conversation)]
         closing = [message.content for message in recorded if not message.calls and message.content.strip()]
         if _empty_answers(acted) > _empty_answers(recorded):
             return Fault.EMPTY_ANSWER, "an answer to the user is empty"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from turngap.config import ReplayConfig
-from turngap.data import Category, Cause, Conversation, Failure, Score, Trajectory, decisions, segments
+from turngap.data import Category, Cause, Conversation, Failure, Score, Trajectory, segments
 from turngap.domains.recorded import RecordedWorld
 from turngap.episode import Brief, play
 from turngap.metrics.matching import Matcher
@@ -18,25 +18,42 @@ from turngap.protocols.capture import capture
 from turngap.protocols.unit import conversation_kind, unscored
 from turngap.users.recorded import RecordedUser
 
+_REPAIRS = {"stop": 0, "repair-first": 1, "continue": None}
 _CAUSES = {Category.MALFORMED_CALL: Cause.MALFORMED, Category.TRUNCATED_OUTPUT: Cause.CUT}
 
 
-async def run(model: Model, conversation: Conversation, matcher: Matcher, rules: ReplayConfig) -> Trajectory | Failure:
+class Window(msgspec.Struct, frozen=True):
+    """Which part of a recording the model has to live through. The default is all of it."""
+
+    start: int | None = None
+    """Recorded decision at which it takes over, on gold history; None for the conversation's own start."""
+    stop: int | None = None
+    """Recorded decision at which the replay ends unasked; None for the end of the recording."""
+
+
+async def run(
+    model: Model, conversation: Conversation, matcher: Matcher, rules: ReplayConfig, window: Window | None = None
+) -> Trajectory | Failure:
     """Replay one conversation; an unmeasurable one comes back as a `Failure`."""
-    return await capture(_run(model, conversation, matcher, rules))
+    return await capture(_run(model, conversation, matcher, rules, window or Window()))
 
 
-async def _run(model: Model, conversation: Conversation, matcher: Matcher, rules: ReplayConfig) -> Trajectory:
-    world = RecordedWorld(conversation, matcher, rules)
-    recorded = sum(1 for _ in decisions(conversation))
+async def _run(
+    model: Model, conversation: Conversation, matcher: Matcher, rules: ReplayConfig, window: Window
+) -> Trajectory:
+    turns = segments(conversation, window.start)
+    world = RecordedWorld(conversation, matcher, rules, start=window.start)
+    recorded = sum(len(turn.decisions) for turn in turns)
     brief = Brief(
         conversation=conversation.id,
         policy=conversation.policy,
         tools=conversation.tools,
         step_limit=rules.max_steps if rules.max_steps is not None else 2 * recorded + 10,
-        go_on=rules.after_failure == "continue",
+        given=conversation.messages[: turns[0].begin] if turns else (),
+        stop=window.stop,
+        repairs=_REPAIRS[rules.after_failure],
     )
-    trajectory = await play(model, RecordedUser(segments(conversation)), world, brief)
+    trajectory = await play(model, RecordedUser(turns), world, brief)
     first_error = world.first_error
     if first_error is None and trajectory.problems:
         first_error = trajectory.problems[0].decision

@@ -92,4 +92,7 @@ class Intake:
 
 def content_digest(conversation: Conversation) -> str:
     """Identity of a conversation, wherever it stands."""
-    return jsonio.digest(msgspec.structs.replace(conversation, source=Source()))
+    content = msgspec.to_builtins(msgspec.structs.replace(conversation, source=Source()))
+    if not conversation.start:
+        del content["start"]  # so that runs stored before there was such a thing still know their conversations
+    return jsonio.digest(content)
