@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "demo": ("turngap.cli.demo:demo", "The whole story offline in a few minutes."),
     "eval": ("turngap.cli.eval:evaluate", "Score a model on recorded conversations under all protocols."),
     "score": ("turngap.cli.score:score", "Judge and score a stored run again, without asking the model."),
+    "taxonomy": ("turngap.cli.taxonomy:explain", "Say why the replays of a run failed."),
     "inspect": ("turngap.cli.inspect:inspect", "Say what is in a file of recorded conversations."),
     "convert": ("turngap.cli.convert:convert", "Rewrite recorded conversations in another format."),
     "list": ("turngap.cli.list:show", "List the known models, formats or judges."),

@@ -8,7 +8,7 @@ of what was wrong. After that there is no verdict (`JudgeError`): a judge's fail
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -46,12 +46,26 @@ class Chat(Protocol):
         ...
 
 
-class _Place(msgspec.Struct, frozen=True):
+T = TypeVar("T")
+
+
+class Place(msgspec.Struct, frozen=True):
     """Which unit is judged."""
 
     protocol: str
     conversation: str
     decision: int | None
+
+
+class Answered(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
+    """A reply that could be read."""
+
+    answer: T
+    text: str
+    """The reply, verbatim."""
+    asks: int
+    prompt: str
+    """Digest of the request."""
 
 
 class LlmJudge:
@@ -97,26 +111,38 @@ class LlmJudge:
             JudgeError: no verdict could be read, also after one re-ask, or the case does not fit the judge's context.
             EndpointError: the judge's server failed.
         """
-        place = _Place("turn", case.conversation.id, case.decision.index)
+        place = Place("turn", case.conversation.id, case.decision.index)
         return await self._judge(place, prompt.turn(case), suspicion.of_turn(case))
 
     async def workflow(self, case: WorkflowCase) -> Verdict:
         """Judge one closed loop; raises as `turn`."""
-        place = _Place("workflow", case.conversation.id, None)
+        place = Place("workflow", case.conversation.id, None)
         return await self._judge(place, prompt.workflow(case), suspicion.of_workflow(case))
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
         await self._chat.aclose()
 
-    async def _judge(self, place: _Place, messages: prompt.Messages, flags: tuple[str, ...]) -> Verdict:
+    async def ask(
+        self, place: Place, messages: prompt.Messages, read: Callable[[str], T | reply.Unreadable]
+    ) -> Answered[T]:
+        """Ask the model, and once more when the reply cannot be read.
+
+        Args:
+            place: the unit, for `save_prompt`.
+            messages: the request, of a system and a user message.
+            read: reads the text of a reply.
+
+        Raises:
+            JudgeError, EndpointError: as `turn`.
+        """
         completion = await self._ask(place, messages, 1, self._max_tokens)
-        answer, asks = _read(completion), 1
+        answer, asks = _read(completion, read), 1
         if isinstance(answer, reply.Unreadable):
             cut = completion.finish_reason == "length"
             messages = prompt.again(messages, answer.reason, briefly=cut)
             completion = await self._ask(place, messages, 2, self._max_tokens * (_LARGER if cut else 1))
-            answer, asks = _read(completion), 2
+            answer, asks = _read(completion, read), 2
         text = _text(completion)
         if isinstance(answer, reply.Unreadable):
             quoted = " ".join(text.split())
@@ -124,17 +150,21 @@ class LlmJudge:
             raise JudgeError(
                 f"{self.label} gave no verdict in {asks} replies; of the last one, {answer.reason}: {shown!r}"
             )
+        return Answered(answer=answer, text=text, asks=asks, prompt=jsonio.digest(messages))
+
+    async def _judge(self, place: Place, messages: prompt.Messages, flags: tuple[str, ...]) -> Verdict:
+        said = await self.ask(place, messages, reply.read)
         return Verdict(
-            success=answer.success,
-            category=answer.category,
-            rationale=answer.rationale,
-            raw=text,
-            asks=asks,
-            prompt=jsonio.digest(messages),
+            success=said.answer.success,
+            category=said.answer.category,
+            rationale=said.answer.rationale,
+            raw=said.text,
+            asks=said.asks,
+            prompt=said.prompt,
             flags=flags,
         )
 
-    async def _ask(self, place: _Place, messages: prompt.Messages, ask: int, max_tokens: int) -> Completion:
+    async def _ask(self, place: Place, messages: prompt.Messages, ask: int, max_tokens: int) -> Completion:
         if self._save_prompt is not None:
             unit = msgspec.structs.asdict(place)
             self._save_prompt({"judge": self.label, **unit, "ask": ask, "messages": messages})
@@ -184,13 +214,13 @@ def model_config(spec: str, config: JudgeConfig) -> ModelConfig:
     return model
 
 
-def _read(completion: Completion) -> reply.Answer | reply.Unreadable:
+def _read(completion: Completion, read: Callable[[str], T | reply.Unreadable]) -> T | reply.Unreadable:
     """Read a reply; one that a limit cut off has said nothing, however complete a part of it looks."""
     if completion.finish_reason == "length":
         return reply.Unreadable("it was cut off by the token limit")
     if completion.finish_reason == "content_filter":
         return reply.Unreadable("the provider withheld it")
-    return reply.read(_text(completion))
+    return read(_text(completion))
 
 
 def _text(completion: Completion) -> str:

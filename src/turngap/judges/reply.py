@@ -10,6 +10,7 @@ left open: half an answer is none, whatever stands before it.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -29,6 +30,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     success: bool
     category: str
     """``none`` exactly when it is a success; ``unspecified`` where the judge names no failure."""
+    rationale: str
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge called a failure."""
+
+    label: str
+    """One of the labels it was given; empty where it says that none fits."""
     rationale: str
 
 
@@ -56,6 +65,27 @@ def read(text: str) -> Answer | Unreadable:
     if any(verdict["success"] is not last["success"] for verdict in found) and not _complete(last):
         return Unreadable("it held verdicts that contradict each other")
     return _answer(last)
+
+
+def read_label(text: str, labels: Collection[str]) -> Named | Unreadable:
+    """Read a reply that names one of `labels`, or ``none``; as tolerant and as strict as `read`."""
+    said = _without_thoughts(text)
+    if not said.strip():
+        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
+    objects = _objects(said)
+    if objects is None:
+        return Unreadable("its JSON object was not complete")
+    found = [value for value in map(_object, objects) if value is not None and isinstance(value.get("label"), str)]
+    if not found:
+        return Unreadable("it held no JSON object with a text label")
+    named = found[-1]["label"].strip()
+    if any(value["label"].strip() != named for value in found):
+        return Unreadable("it held labels that contradict each other")
+    if named not in labels and named != "none":
+        return Unreadable("its label is not in the list")
+    rationale = found[-1].get("rationale")
+    said_why = " ".join(rationale.split()) if isinstance(rationale, str) else ""
+    return Named(label="" if named == "none" else named, rationale=said_why)
 
 
 def _without_thoughts(text: str) -> str:
@@ -91,11 +121,16 @@ def _objects(text: str) -> list[str] | None:
 
 
 def _verdict(text: str) -> dict[str, Any] | None:
+    value = _object(text)
+    return value if value is not None and isinstance(value.get("success"), bool) else None
+
+
+def _object(text: str) -> dict[str, Any] | None:
     try:
         value = jsonio.loads(text)
     except jsonio.JsonError:
         return None
-    return value if isinstance(value, dict) and isinstance(value.get("success"), bool) else None
+    return value if isinstance(value, dict) else None
 
 
 def _complete(verdict: dict[str, Any]) -> bool:
