@@ -16,7 +16,7 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from turngap.metrics.interval import Interval, cluster_bootstrap, wilson
+from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, wilson
 
 _FLIPS = 20_000
 """Random sign patterns of a test that cannot be computed exactly."""
@@ -67,9 +67,9 @@ def paired_difference(
     return Difference(value=value, n=len(differences), clusters=count, ci95=ci95 or no_difference(count))
 
 
-def no_difference(clusters: int) -> Interval:
+def no_difference(clusters: int, *, level: float = LEVEL) -> Interval:
     """The interval of a difference when no pair differed in so many conversations; [-1, 1] for none."""
-    found = wilson(0, clusters)
+    found = wilson(0, clusters, level=level)
     return (-1.0, 1.0) if found is None else (-found[1], found[1])
 
 

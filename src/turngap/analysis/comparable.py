@@ -1,0 +1,77 @@
+"""Whether two runs measured the same thing, so that a difference between their figures is one between their models.
+
+Models may differ in every way; what is compared is the data, and the settings that decide how a protocol measures: the
+matcher, the judge, the tokenizer, the rules of the closed loop. Each difference is named in words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from turngap.analysis.figure import JUDGED
+from turngap.runs.intake import content_digest
+from turngap.runs.store import RunStore
+
+
+class Overlap(msgspec.Struct, frozen=True, kw_only=True):
+    """The conversations of two runs, by id."""
+
+    shared: frozenset[str]
+    """In both, with the same content."""
+    changed: tuple[str, ...]
+    """In both, with different content."""
+    only: tuple[int, int]
+    """How many ids each of the two has alone."""
+
+
+def overlap(one: RunStore, other: RunStore) -> Overlap:
+    """Hold the conversations of two runs against each other; where a record stood in its file does not count."""
+    ours, theirs = ({item.id: content_digest(item) for item in store.conversations()} for store in (one, other))
+    both = ours.keys() & theirs.keys()
+    return Overlap(
+        shared=frozenset(key for key in both if ours[key] == theirs[key]),
+        changed=tuple(sorted(key for key in both if ours[key] != theirs[key])),
+        only=(len(ours) - len(both), len(theirs) - len(both)),
+    )
+
+
+def settings_that_differ(one: RunStore, other: RunStore, scorers: tuple[str, str]) -> list[str]:
+    """Name the settings by which a figure of two runs is not the same measurement.
+
+    Args:
+        one: the run.
+        other: what it is held against.
+        scorers: whose score rows give the figure in each of the two (``strict``, ``turn:rules``).
+
+    Returns:
+        ``match.coerce is True, there False`` for each difference; empty where there is none.
+    """
+    ours, theirs = (_settings(store, scorer) for store, scorer in zip((one, other), scorers, strict=True))
+    return _differences(ours, theirs, "")
+
+
+def _settings(store: RunStore, scorer: str) -> dict[str, Any]:
+    protocol, _, judge = scorer.partition(":")
+    scoring = store.note("scoring", {})
+    found: dict[str, Any] = {}
+    if protocol == "text":
+        found["text"] = scoring.get("text", msgspec.to_builtins(store.config.text))
+    elif protocol != "turn":
+        found["match"] = scoring.get("match", msgspec.to_builtins(store.config.match))
+    if protocol in JUDGED:
+        found["judge"] = {"name": judge, **scoring.get("judges", {}).get(judge, {})}
+    if protocol not in ("text", "turn", "strict"):
+        found["replay"] = msgspec.to_builtins(store.config.replay)
+    return found
+
+
+def _differences(ours: Any, theirs: Any, path: str) -> list[str]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return [
+            line
+            for key in sorted({*ours, *theirs})
+            for line in _differences(ours.get(key), theirs.get(key), f"{path}.{key}" if path else key)
+        ]
+    return [] if ours == theirs else [f"{path} is {ours!r}, there {theirs!r}"]
