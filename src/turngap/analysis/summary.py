@@ -17,10 +17,13 @@ from typing import Any
 import msgspec
 
 from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, Measure, Unit, compute, figure_name
-from turngap.config import PROTOCOLS
+from turngap.analysis.horizon import HorizonPoint, horizon
+from turngap.analysis.repair import repair
+from turngap.config import FURTHER, PROTOCOLS
 from turngap.data import Cause, Failure, Figure, Score, decisions
 from turngap.errors import HarnessFault
 from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
+from turngap.protocols.horizon import starts
 from turngap.runs.store import RunStore
 
 FORMAT = "turngap-metrics/1"
@@ -33,6 +36,7 @@ LEDGERS: dict[str, str] = {
     "strict.text": "strict.spurious",
     "replay": "replay.completed.all",
     "workflow": "workflow.success.all",
+    "horizon": "horizon.1",
 }
 """Ledger -> the figure over the same units. `strict.text` is what strict says about text decisions: no call was due."""
 
@@ -76,6 +80,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes of the data, and `errored`: decisions and conversations that some protocol could not measure."""
     metrics: dict[str, Figure]
     """Fractions in [0, 1] by name; see docs/figures.md."""
+    horizon: tuple[HorizonPoint, ...]
+    """The measured curve, which is in `metrics` too, with its predictions; empty for a run without `horizon`."""
     per_conversation: dict[str, Figure]
     """Means of counts."""
     ledger: dict[str, Ledger]
@@ -126,18 +132,24 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
             units = rows[scorer].units if scorer in rows else []
             protocol, _, judge = scorer.partition(":")
             metrics[figure_name(measure.name, judge, judges.get(protocol, ()))] = compute(measure, units, seed=seed)
+    curve = horizon(store, seed=seed) if "horizon" in rows else None
+    points = curve.points if curve else ()
+    metrics |= {f"horizon.{point.h}": point.measured for point in points}
     replayed = rows["replay"].units if "replay" in rows else []
     ledger = _ledgers(rows, judges)
     _check(ledger, metrics)
     summary = Summary(
         model=store.config.model.spec,
-        protocols=tuple(name for name in PROTOCOLS if any(scorer.partition(":")[0] == name for scorer in rows)),
+        protocols=tuple(
+            name for name in (*PROTOCOLS, *FURTHER) if any(scorer.partition(":")[0] == name for scorer in rows)
+        ),
         judges=judges,
         n=n,
         metrics=metrics,
+        horizon=points,
         per_conversation={measure.name: compute(measure, replayed, seed=seed) for measure in PER_CONVERSATION},
         ledger=ledger,
-        missing=_missing(rows, judges, n),
+        missing=_missing(rows, judges, _expected(store, rows, n)),
         tokenizers=dict(sorted(rows["text"].tokenizers.items())) if "text" in rows else {},
         agreement=_agreement(rows, judges, seed),
         asked_again=_asked_again(store, judges),
@@ -252,14 +264,22 @@ def _check(ledger: Mapping[str, Ledger], metrics: Mapping[str, Figure]) -> None:
             )
 
 
-def _missing(rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]], n: Mapping[str, int]) -> dict[str, int]:
-    expected = {
+def _expected(store: RunStore, rows: Mapping[str, _Rows], n: Mapping[str, int]) -> dict[str, int]:
+    """Protocol -> units that the data has for it."""
+    started = sum(len(starts(conversation)) for conversation in store.conversations()) if "horizon" in rows else 0
+    return {
         "text": n["text_decisions"],
         "turn": n["decisions"],
         "strict": n["decisions"],
         "replay": n["conversations"],
         "workflow": n["conversations"],
+        "horizon": started,
     }
+
+
+def _missing(
+    rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]], expected: Mapping[str, int]
+) -> dict[str, int]:
     found: dict[str, int] = {}
     for scorer, kept in rows.items():
         protocol, _, judge = scorer.partition(":")
@@ -324,10 +344,23 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
     for scorer, count in summary.asked_again.items():
         if count:
             yield f"{scorer} had to be asked again for {count} verdicts"
+    yield from _repairs(summary, store)
     for protocol, agreement in summary.agreement.items():
         kappa = "not defined" if agreement.kappa is None else f"{agreement.kappa:.2f}"
         same = "-" if agreement.observed is None else f"{agreement.observed:.1%}"
         method = "Cohen" if len(agreement.judges) == 2 else "Fleiss"
         yield (
             f"{protocol}: {', '.join(agreement.judges)} agree on {same} of {agreement.n} units ({method} kappa {kappa})"
+        )
+
+
+def _repairs(summary: Summary, store: RunStore) -> Iterator[str]:
+    """What the repair of the first failure says, where it was asked for."""
+    if "replay" not in summary.protocols or store.config.replay.after_failure != "repair-first":
+        return
+    found = repair(store)
+    if found.finished.value is not None:
+        yield (
+            f"repair-first: with the recorded decision put in at the first failure, {found.finished.value:.1%} of "
+            f"{found.finished.n} failed replays finish (one slip), the others fail again"
         )

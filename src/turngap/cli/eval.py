@@ -55,6 +55,7 @@ _SETTINGS = {
     "judge_api_key_env": "judge.api_key_env",
     "when_silent": "replay.when_silent",
     "after_failure": "replay.after_failure",
+    "horizon_max": "horizon.max",
     "tokenizer": "text.tokenizer",
     "seed": "seed",
 }
@@ -64,7 +65,9 @@ _SETTINGS = {
 def evaluate(
     data: Annotated[list[str] | None, typer.Argument(help="Files or folders of recorded conversations.")] = None,
     model: Annotated[str | None, typer.Option(help="Which model: see turngap list models.")] = None,
-    protocols: Annotated[str | None, typer.Option(help="all, or some of text,turn,strict,replay,workflow.")] = None,
+    protocols: Annotated[
+        str | None, typer.Option(help="all, or some of text,turn,strict,replay,workflow; also horizon.")
+    ] = None,
     judge: Annotated[
         list[str] | None, typer.Option(help="rules, or a model; repeat for several. The first gives the figures.")
     ] = None,
@@ -111,8 +114,10 @@ def evaluate(
         str | None, typer.Option(metavar="carry|fail", help="Replay: text while calls are due.")
     ] = None,
     after_failure: Annotated[
-        str | None, typer.Option(metavar="stop|continue", help="Replay: what an unresolved error does.")
+        str | None,
+        typer.Option(metavar="stop|continue|repair-first", help="Replay: what an unresolved error does."),
     ] = None,
+    horizon_max: Annotated[int | None, typer.Option(help="Horizon: decisions from each start, 8 if not given.")] = None,
     compare_args: Annotated[
         str | None, typer.Option(metavar="JSON|FILE", help="Tool -> the only arguments that count.")
     ] = None,
@@ -203,9 +208,10 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
         f"{plan.judge_prompt_tokens:,} prompt and {plan.judge_completion_tokens:,} completion tokens"
         f"{_price(plan.judge_cost)}"
     )
+    far = f", about {plan.horizon_calls} in horizon" if plan.horizon_calls else ""
     lines = [
         f"{plan.conversations} conversations, {plan.tool_conversations} with tool calls, {plan.decisions} decisions",
-        f"model: {plan.gold_calls} calls on recorded history, about {plan.replay_calls} in replay; about {asked}",
+        f"model: {plan.gold_calls} calls on recorded history, about {plan.replay_calls} in replay{far}; about {asked}",
         f"judge: {plan.judge_calls} calls; about {judged}" if plan.judge_calls else "judge: rules, no calls",
         "tokens are estimated; no model was asked",
     ]

@@ -1,7 +1,7 @@
 """From file, environment and options to one `EvalConfig`: file < environment < options, resolved once.
 
 The file is TOML with the structure of `EvalConfig` (``[data]``, ``[model]``, ``[judge]``, ``[match]``, ``[replay]``,
-``[text]``, ``protocols``, ``seed``); prices live only there. An unknown key is an error, never ignored.
+``[horizon]``, ``[text]``, ``protocols``, ``seed``); prices live only there. An unknown key is an error, never ignored.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _AT_LEAST: tuple[tuple[str, float], ...] = (
     ("judge.timeout", 0.001),
     ("replay.retries", 0),
     ("replay.max_steps", 1),
+    ("horizon.max", 1),
 )
 
 
@@ -79,9 +80,10 @@ def _convert(settings: dict[str, Any], source: str) -> EvalConfig:
 
 
 def protocols(text: str) -> list[str]:
-    """``all``, or names separated by commas; `EvalConfig` checks them."""
+    """Names separated by commas, ``all`` among them for the five; `EvalConfig` checks them."""
     names = [name.strip() for name in text.split(",") if name.strip()]
-    return list(PROTOCOLS) if "all" in names else [*dict.fromkeys(names)]
+    meant = [name for given in names for name in (PROTOCOLS if given == "all" else (given,))]
+    return [*dict.fromkeys(meant)]
 
 
 def json_object(option: str, text: str) -> dict[str, Any]:

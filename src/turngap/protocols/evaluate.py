@@ -23,7 +23,7 @@ from turngap.engines.base import Progress
 from turngap.engines.local import run_units
 from turngap.errors import UsageError
 from turngap.models import CallCache, Examined, Model, ModelContext
-from turngap.protocols import gold, replay
+from turngap.protocols import gold, horizon, replay
 from turngap.protocols.intake import take_in
 from turngap.protocols.judging import judge_all, open_judges
 from turngap.protocols.scoring import matcher_for, predictions_of, score_all
@@ -32,6 +32,7 @@ from turngap.runs.store import RunStore
 
 _ON_GOLD = ("text", "turn", "strict")
 _CLOSED_LOOP = ("replay", "workflow")
+_OWN_HISTORY = (*_CLOSED_LOOP, "horizon")
 
 
 class Services(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +65,8 @@ async def evaluate(config: EvalConfig, directory: Path, services: Services) -> N
                     await _predict_all(store, model, config, services.progress)
                 if any(name in config.protocols for name in _CLOSED_LOOP):
                     await _replay_all(store, model, config, services.progress)
+                if "horizon" in config.protocols:
+                    await _run_from_all(store, model, config, services.progress)
             finally:
                 await model.aclose()
             await _judge_and_score(store, config, services, context)
@@ -123,7 +126,7 @@ def _context(store: RunStore, config: EvalConfig, services: Services) -> ModelCo
 
 
 def _refuse_impossible(config: EvalConfig, model: Model) -> None:
-    wanted = [name for name in _CLOSED_LOOP if name in config.protocols]
+    wanted = [name for name in _OWN_HISTORY if name in config.protocols]
     if wanted and getattr(model, "gold_only", False):
         raise UsageError(
             f"{config.model.spec} holds predictions on gold history and cannot act on its own history; "
@@ -141,7 +144,11 @@ async def _examine(store: RunStore, model: Model) -> None:
 
 
 def _require_results(store: RunStore, config: EvalConfig) -> None:
-    held = {_ON_GOLD: store.count_predictions(), _CLOSED_LOOP: store.count_trajectories()}
+    held = {
+        _ON_GOLD: store.count_predictions(),
+        _CLOSED_LOOP: store.count_trajectories(),
+        ("horizon",): store.count_horizon(config.horizon.max),
+    }
     for names, tally in held.items():
         wanted = [name for name in names if name in config.protocols]
         if wanted and not tally.good + tally.errored:
@@ -200,6 +207,31 @@ async def _replay_all(store: RunStore, model: Model, config: EvalConfig, progres
         _advance(progress, result)
 
     await run_units((name for name in names if name not in done), work, concurrency=config.model.concurrency)
+
+
+async def _run_from_all(store: RunStore, model: Model, config: EvalConfig, progress: Progress) -> None:
+    most = config.horizon.max
+    total = sum(len(horizon.starts(conversation)) for conversation in store.conversations())
+    before = store.count_horizon(most)
+    progress.stage("horizon", total, before.good, before.errored)
+
+    def open_units() -> Iterator[tuple[Conversation, list[Decision]]]:
+        for conversation in store.conversations():
+            done = store.ran_from(conversation.id, most)
+            counted = horizon.starts(conversation)
+            for place, start in enumerate(counted):
+                if start.index not in done:
+                    yield conversation, counted[place:]
+
+    async def work(unit: tuple[Conversation, list[Decision]]) -> None:
+        conversation, counted = unit
+        matcher, rules = matcher_for(conversation, config), horizon.rules_of(config.replay)
+        result = await horizon.run(model, conversation, counted, matcher, rules, most)
+        reach = horizon.speaks_for(counted, result, most)
+        store.put_horizon(conversation.id, counted[0].index, result, reach=reach)
+        _advance(progress, result)
+
+    await run_units(open_units(), work, concurrency=config.model.concurrency)
 
 
 def _advance(progress: Progress, result: Prediction | Trajectory | Failure) -> None:

@@ -26,6 +26,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Requests for predictions on gold history."""
     replay_calls: int
     """Requests in closed loops, if the model behaves like the recording."""
+    horizon_calls: int
+    """Requests in the closed loops of `horizon`, likewise; those of equal content are asked once."""
     judge_calls: int
     """Requests to judges that are models; 0 for `rules`."""
     prompt_tokens: int
@@ -49,6 +51,8 @@ def plan(config: EvalConfig) -> Plan:
     prompt = completion = judge_prompt = 0
     on_gold = any(name in config.protocols for name in ("text", "turn", "strict"))
     closed_loop = any(name in config.protocols for name in ("replay", "workflow"))
+    most = config.horizon.max if "horizon" in config.protocols else 0
+    horizon_calls = 0
     paid_judges = sum(spec != "rules" for spec in config.judge.specs)
     for conversation in formats.read(config.data, seed=config.seed):
         count = sum(1 for _ in decisions(conversation))
@@ -59,6 +63,12 @@ def plan(config: EvalConfig) -> Plan:
         passes = on_gold + closed_loop
         prompt += passes * asked
         completion += passes * answered
+        if most:
+            # Each decision is asked once from itself and once from each start that it is within reach of.
+            horizon_calls += sum(min(most, count - place) for place in range(count))
+            times = sum(min(most, place + 1) for place in range(count)) / max(count, 1)
+            prompt += round(times * asked)
+            completion += round(times * answered)
         judge_prompt += paid_judges * (
             ("turn" in config.protocols) * asked + ("workflow" in config.protocols) * 2 * whole
         )
@@ -70,6 +80,7 @@ def plan(config: EvalConfig) -> Plan:
         **n,
         gold_calls=n["decisions"] if on_gold else 0,
         replay_calls=n["decisions"] if closed_loop else 0,
+        horizon_calls=horizon_calls,
         judge_calls=judge_calls,
         prompt_tokens=prompt,
         completion_tokens=completion,

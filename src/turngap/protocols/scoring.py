@@ -10,7 +10,7 @@ from turngap.config import EvalConfig
 from turngap.data import Cause, Conversation, Decision, Failure, Prediction, Score, decisions
 from turngap.metrics.matching import Matcher
 from turngap.models.reading import reparse
-from turngap.protocols import replay, strict, text, turn, workflow
+from turngap.protocols import horizon, replay, strict, text, turn, workflow
 from turngap.runs.store import RunStore
 
 _MISSING = Failure(
@@ -53,6 +53,8 @@ def score_all(store: RunStore, judges: Sequence[str], config: EvalConfig) -> Non
         store.replace_scores("strict", _strict_scores(store, config))
     if "replay" in config.protocols:
         store.replace_scores("replay", _replay_scores(store))
+    if "horizon" in config.protocols:
+        store.replace_scores("horizon", _horizon_scores(store, config.horizon.max))
     for judge in judges:
         if "turn" in config.protocols:
             store.replace_scores(f"turn:{judge}", _turn_scores(store, judge, config))
@@ -94,6 +96,14 @@ def _turn_scores(store: RunStore, judge: str, config: EvalConfig) -> Iterator[Sc
 def _replay_scores(store: RunStore) -> Iterator[Score]:
     for conversation in store.conversations():
         yield replay.score(conversation, store.trajectory(conversation.id) or _MISSING)
+
+
+def _horizon_scores(store: RunStore, most: int) -> Iterator[Score]:
+    for conversation in store.conversations():
+        known = store.horizon(conversation.id, most)
+        counted = horizon.starts(conversation)
+        for place, start in enumerate(counted):
+            yield horizon.score(conversation, counted[place:], known.get(start.index, _MISSING), most)
 
 
 def _workflow_scores(store: RunStore, judge: str) -> Iterator[Score]:

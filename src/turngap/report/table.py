@@ -6,7 +6,7 @@ same when piped. A figure without units is a dash. Nothing is computed here: a t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -110,6 +110,9 @@ def _figures(summary: Summary) -> list[RenderableType]:
     for heading, names in _SECTIONS:
         if rows := _rows(names, summary):
             parts += [Text(heading, style="italic"), _figure_table(rows, "")]
+    if summary.horizon:
+        heading = "own history from every decision on; p^h: if errors were independent"
+        parts += [Text(heading, style="italic"), _figure_table(_curve(summary), "")]
     return parts
 
 
@@ -142,6 +145,16 @@ def _rows(names: Iterable[str], summary: Summary) -> list[tuple[str, str, str, s
                 meaning += f",{gap}judge: {judge}"
             found.append((f"  {name}", meaning, percent(figure), interval(figure), str(figure.n)))
     return found
+
+
+def _curve(summary: Summary) -> Iterator[tuple[str, str, str, str, str]]:
+    """The horizon curve, with the prediction beside it."""
+    for point in summary.horizon:
+        figure = point.measured
+        meaning = "1 decision without error left" if point.h == 1 else f"{point.h} decisions"
+        if point.h > 1 and figure.n and point.predicted is not None:
+            meaning += f" (p^{point.h}: {100 * point.predicted:.1f})"
+        yield f"  horizon.{point.h}", meaning, percent(figure), interval(figure), str(figure.n)
 
 
 def _ledger(summary: Summary) -> Table:

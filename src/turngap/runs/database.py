@@ -33,6 +33,8 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """Four bytes that mark the file as ours."""
     migrations: tuple[Migration, ...]
     """The n-th brings a file of format n to format n + 1; format 0 is an empty file."""
+    bridges: dict[int, Migration] = {}
+    """Older format -> what lets a reader take such a file for one of the present format, by temporary tables alone."""
 
     @property
     def format(self) -> int:
@@ -163,7 +165,11 @@ def open_for_reading(path: Path, kind: Kind) -> Database:
 def _open_reading(path: Path, kind: Kind, options: str) -> Database:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, timeout=5.0)
     try:
-        _require_present_format(_check(connection, path, kind), path, kind)
+        version = _check(connection, path, kind)
+        if version in kind.bridges:
+            kind.bridges[version](connection)
+        else:
+            _require_present_format(version, path, kind)
         connection.execute("PRAGMA query_only=ON")
     except BaseException:
         connection.close()

@@ -7,6 +7,7 @@ A new format is a new function at the end of `RUN.migrations`; those before it n
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 
 from turngap.runs.cache import create_call_table
 from turngap.runs.database import Kind
@@ -54,5 +55,22 @@ def create_run_tables(connection: sqlite3.Connection) -> None:
     create_call_table(connection)
 
 
-RUN = Kind(noun="run", application_id=0x74676170, migrations=(create_run_tables,))
+def create_horizon_table(connection: sqlite3.Connection, *, temporary: bool = False) -> None:
+    """Format 2: closed loops that start at a recorded decision.
+
+    `reach` is the largest number of decisions that the body says something about, NULL for any number.
+    """
+    connection.execute(
+        f"CREATE {'TEMP ' if temporary else ''}TABLE horizon (conversation TEXT NOT NULL, start INTEGER NOT NULL,"
+        " reach INTEGER, errored INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (conversation, start))"
+    )
+
+
+RUN = Kind(
+    noun="run",
+    application_id=0x74676170,
+    migrations=(create_run_tables, create_horizon_table),
+    # A run of format 1 has no such closed loops: for a reader that is an empty table.
+    bridges={1: partial(create_horizon_table, temporary=True)},
+)
 """``tgap``."""

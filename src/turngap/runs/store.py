@@ -226,6 +226,35 @@ class RunStore:
         """Conversations that have a trajectory (not a failure); reads none of them."""
         return {row[0] for row in self._database.rows("SELECT conversation FROM trajectory WHERE NOT errored")}
 
+    def put_horizon(
+        self, conversation: str, start: int, result: Trajectory | Failure, *, reach: int | None = None
+    ) -> None:
+        """Commit what came of one closed loop from a recorded decision on; replaces an earlier result.
+
+        Args:
+            conversation: id.
+            start: index of the decision.
+            result: what happened from there on.
+            reach: the largest number of decisions that the result says something about; None for any number.
+        """
+        self._database.write(
+            "INSERT OR REPLACE INTO horizon VALUES (?, ?, ?, ?, ?)",
+            (conversation, start, reach, isinstance(result, Failure), pack(result)),
+        )
+
+    def horizon(self, conversation: str, reach: int) -> dict[int, Trajectory | Failure]:
+        """Closed loops of a conversation that say something about `reach` decisions, by start; failures too."""
+        sql = (
+            "SELECT start, body FROM horizon WHERE conversation = ? AND (errored OR reach IS NULL OR reach >= ?)"
+            " ORDER BY start"
+        )
+        return {start: self._read(_trajectory, body) for start, body in self._database.rows(sql, (conversation, reach))}
+
+    def ran_from(self, conversation: str, reach: int) -> set[int]:
+        """The starts of those that are no failures; reads none of them."""
+        sql = "SELECT start FROM horizon WHERE conversation = ? AND NOT errored AND (reach IS NULL OR reach >= ?)"
+        return {row[0] for row in self._database.rows(sql, (conversation, reach))}
+
     def put_verdict(
         self,
         judge: str,
@@ -280,6 +309,12 @@ class RunStore:
     def count_trajectories(self) -> Tally:
         """How many conversations have a trajectory, and how many a failure."""
         return self._tally("SELECT count(*), sum(errored) FROM trajectory")
+
+    def count_horizon(self, reach: int) -> Tally:
+        """How many starts have a closed loop that says something about `reach` decisions, and how many a failure."""
+        return self._tally(
+            "SELECT count(*), sum(errored) FROM horizon WHERE errored OR reach IS NULL OR reach >= ?", (reach,)
+        )
 
     def count_verdicts(self, judge: str, protocol: str) -> Tally:
         """How many units have a verdict of this judge (stale ones included), and how many a failure."""
@@ -347,6 +382,6 @@ class RunStore:
         except BlobError as error:
             raise StoreError(f"{self._database.path}: a record is damaged: {error}") from None
 
-    def _tally(self, sql: str, parameters: tuple[str, ...] = ()) -> Tally:
+    def _tally(self, sql: str, parameters: tuple[str | int, ...] = ()) -> Tally:
         total, errored = self._database.row(sql, parameters) or (0, 0)
         return Tally(good=total - (errored or 0), errored=errored or 0)
