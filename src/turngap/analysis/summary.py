@@ -80,7 +80,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Sizes of the data, and `errored`: decisions and conversations that some protocol could not measure."""
     metrics: dict[str, Figure]
     """Fractions in [0, 1] by name; see docs/figures.md."""
-    horizon: tuple[HorizonPoint, ...]
+    horizon: tuple[HorizonPoint, ...] = ()
     """The measured curve, which is in `metrics` too, with its predictions; empty for a run without `horizon`."""
     per_conversation: dict[str, Figure]
     """Means of counts."""
