@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turngap.config import ModelConfig
-from turngap.data import AssistantMessage, Conversation, ToolCall, decisions
+from turngap.data import (
+    AssistantMessage,
+    Conversation,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+    decisions,
+)
 from turngap.errors import UsageError
 from turngap.models import Request, Seat, build
 from turngap.models.baseline import CLOSING, Noisy, Reference
@@ -64,6 +73,46 @@ def test_tool_error_rate_is_the_one_asked_for(p: float) -> None:
     found = _many(Noisy(p_tool=p, seed=1), lambda index: _seat(TOOL, index=index))
     share = sum(message == TOOL for message in found) / len(found)
     assert abs(share - p) <= 4 * math.sqrt(p * (1 - p) / len(found))
+
+
+def _after(*messages: Message, tools: tuple[ToolSpec, ...] = (), index: int = 0) -> Request:
+    return Request(
+        policy="", tools=tools, messages=messages, seat=_seat(TOOL, index=index, attempt=2, protocol="replay")
+    )
+
+
+def _own_error(request: Request) -> tuple[Message, Message]:
+    """What the history shows after the baseline has erred at a request."""
+    wrong = asyncio.run(Noisy(p_tool=0).act(request)).message
+    return wrong, ToolMessage(name=wrong.calls[0].name, content='{"error": "unknown tool"}', error=True)
+
+
+def test_it_gets_worse_after_its_first_error() -> None:
+    """`after_error` replaces `p_tool` once a rejected call of its own stands in the history, for good."""
+    erred = _own_error(_after())
+    model = Noisy(p_tool=0.9, after_error=0.3, seed=1)
+    for history, p in (((), 0.9), (erred, 0.3), ((*erred, TEXT, UserMessage(content="Go on.")), 0.3)):
+        found = [asyncio.run(model.act(_after(*history, index=index))).message == TOOL for index in range(2000)]
+        assert abs(sum(found) / len(found) - p) <= 4 * math.sqrt(p * (1 - p) / len(found))
+
+
+def test_what_others_did_wrong_does_not_make_it_worse(boat_conversation: Conversation) -> None:
+    """Recorded errors, errors without its mark, accepted calls and texts are no errors of its own."""
+    model = Noisy(p_tool=1, after_error=0)
+    failing = ToolMessage(content="no such booking", error=True)
+    marked = AssistantMessage(calls=(ToolCall(name="state_unknown", arguments={}),))
+    assert asyncio.run(model.act(_after(TOOL, failing))).message == TOOL
+    assert asyncio.run(model.act(_after(marked, ToolMessage(content="ok")))).message == TOOL
+    known = (ToolSpec(name="state_unknown"),)
+    assert asyncio.run(model.act(_after(marked, failing, tools=known))).message == TOOL
+    assert asyncio.run(model.act(_after(marked, failing))).message != TOOL
+    assert asyncio.run(model.act(_after(*boat_conversation.messages))).message == TOOL
+
+
+def test_texts_do_not_get_worse() -> None:
+    """`after_error` is about tool decisions alone."""
+    request = Request(policy="", tools=(), messages=_own_error(_after()), seat=_seat(TEXT, protocol="replay"))
+    assert asyncio.run(Noisy(after_error=0).act(request)).message == TEXT
 
 
 def test_attempts_are_independent() -> None:
@@ -133,6 +182,8 @@ def test_options_reach_the_model_and_its_identity() -> None:
     assert model.label == spec
     assert model.identity() == {"model": "baseline/noisy", "p_text": 0.9, "p_tool": 0.7, "seed": 4}
     assert pickle.loads(pickle.dumps(model)).identity() == model.identity()
+    worse = build(ModelConfig(spec=f"{spec}&after_error=0.3"))
+    assert worse.identity() == {**model.identity(), "after_error": 0.3}
 
 
 @pytest.mark.parametrize(
@@ -143,6 +194,7 @@ def test_options_reach_the_model_and_its_identity() -> None:
         ("baseline/noisy?p_tool=nan", ("p_tool", "nan")),
         ("baseline/noisy?p_text=often", ("p_text", "often")),
         ("baseline/noisy?seed=1.5", ("seed", "1.5")),
+        ("baseline/noisy?after_error=2", ("after_error", "2")),
         ("baseline/noisy?p=0.5", ("'p'", "p_text", "p_tool", "seed")),
         ("baseline/reference?seed=1", ("seed", "no options")),
         ("baseline/nearest?file=x", ("file", "train")),

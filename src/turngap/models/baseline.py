@@ -4,6 +4,8 @@
 * ``baseline/noisy?p_text=0.9&p_tool=0.7&seed=1`` does so with known probabilities, and errs for certain otherwise. A
   decision answered with probability p has three attempts in a replay, so a conversation completes with the probability
   that is the product of 1-(1-p)^3 over its tool decisions: the statistics can be held against a closed form.
+  With ``&after_error=0.3`` it gets worse: as soon as the history shows a call of its own that was rejected, tool
+  decisions come right with that probability instead.
 * ``baseline/nearest`` copies the action of the most similar training context (`turngap.models.nearest`).
 
 `reference` and `noisy` read `Seat.reference`; nothing here asks a server, so nothing awaits. They are no contestants:
@@ -19,7 +21,7 @@ from typing import Any
 
 from turngap import jsonio
 from turngap.config import ModelConfig
-from turngap.data import AssistantMessage, Prediction, ToolCall
+from turngap.data import AssistantMessage, Prediction, ToolCall, ToolMessage
 from turngap.errors import UsageError
 from turngap.models.base import Model, ModelContext, Request, Seat
 
@@ -29,6 +31,9 @@ NAMES = ("reference", "noisy", "nearest")
 _TAG = b"tg-noisy-1"
 # Any tag gives independent draws (tests/protocols/test_closed_form.py counts the coverage over seeds). With this one
 # the seeds that documents and examples use, 1 above all, lie near their expectation instead of at its edge.
+
+_MARK = "_unknown"
+"""What the name of a wrong call ends with, so that it can be told from recorded ones."""
 
 CLOSING = "You are welcome. Goodbye."
 """What `reference` and `noisy` say where the recording has nothing left: a text without facts, which ends the turn."""
@@ -62,15 +67,28 @@ class Noisy:
       arguments can make a match, so that it spends exactly one attempt of a replay;
     * a text decision becomes a number that neither the history nor the reference holds: an invented fact with a
       ROUGE of 0, and no call, so that text errors never disturb a replay.
+
+    With `after_error`, tool decisions are right with that probability from the first rejected call of its own on, the
+    remaining attempts at the same decision included, also when the error was recovered from or repaired. The history
+    of the request alone decides that, so recorded errors, and gold history altogether, never make it worse.
     """
 
-    def __init__(self, *, p_text: float = 1.0, p_tool: float = 1.0, seed: int = 0, label: str = "") -> None:
-        self.p_text, self.p_tool, self.seed = p_text, p_tool, seed
+    def __init__(
+        self,
+        *,
+        p_text: float = 1.0,
+        p_tool: float = 1.0,
+        after_error: float | None = None,
+        seed: int = 0,
+        label: str = "",
+    ) -> None:
+        self.p_text, self.p_tool, self.after_error, self.seed = p_text, p_tool, after_error, seed
         self.label = label or f"baseline/noisy?p_text={p_text:g}&p_tool={p_tool:g}&seed={seed}"
 
     def identity(self) -> dict[str, Any]:
         """The probabilities and the seed."""
-        return {"model": "baseline/noisy", "p_text": self.p_text, "p_tool": self.p_tool, "seed": self.seed}
+        identity = {"model": "baseline/noisy", "p_text": self.p_text, "p_tool": self.p_tool, "seed": self.seed}
+        return identity if self.after_error is None else {**identity, "after_error": self.after_error}
 
     async def act(self, request: Request) -> Prediction:
         """Answer with the seat's reference or with an error, as the draw says."""
@@ -78,7 +96,11 @@ class Noisy:
         reference = seat.reference
         if reference is None:
             return Prediction(message=AssistantMessage(content=CLOSING))
-        probability = self.p_tool if reference.calls else self.p_text
+        probability = self.p_text
+        if reference.calls:
+            probability = self.p_tool
+            if self.after_error is not None and _has_erred(request):
+                probability = self.after_error
         # draw < 1 always and draw < 0 never hold, so the ends of the range are exact.
         if self._draw(seat) < probability:
             return Prediction(message=reference)
@@ -106,11 +128,25 @@ class Noisy:
             salt += 1
 
 
+def _has_erred(request: Request) -> bool:
+    """Whether the history holds a call that `_wrong_call` made, and that was answered by an error."""
+    tools = {tool.name for tool in request.tools}
+    calls: list[ToolCall] = []
+    for message in request.messages:
+        if isinstance(message, AssistantMessage):
+            calls = list(message.calls)
+        elif isinstance(message, ToolMessage) and calls:
+            name = calls.pop(0).name
+            if message.error and name.rstrip("_").endswith(_MARK) and name not in tools:
+                return True
+    return False
+
+
 def _wrong_call(request: Request, reference: AssistantMessage) -> AssistantMessage:
     """The first reference call under a name that no tool and no reference call has."""
     first = reference.calls[0]
     taken = {tool.name for tool in request.tools} | {call.name for call in reference.calls}
-    name = f"{first.name}_unknown"
+    name = f"{first.name}{_MARK}"
     while name in taken:
         name += "_"
     return AssistantMessage(calls=(ToolCall(name=name, arguments=first.arguments or {}),))
@@ -128,10 +164,11 @@ def build(config: ModelConfig, context: ModelContext) -> Model:
         _known(config, options, ())
         return Reference(config.spec)
     if config.name == "noisy":
-        _known(config, options, ("p_text", "p_tool", "seed"))
+        _known(config, options, ("p_text", "p_tool", "after_error", "seed"))
         return Noisy(
             p_text=_probability(config, options, "p_text"),
             p_tool=_probability(config, options, "p_tool"),
+            after_error=_probability(config, options, "after_error") if "after_error" in options else None,
             seed=_whole(config, options, "seed"),
             label=config.spec,
         )
