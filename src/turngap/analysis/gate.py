@@ -29,7 +29,7 @@ from turngap.analysis.rule import Rule
 from turngap.analysis.sample import Sample, sample, scorer_of
 from turngap.analysis.summary import Summary, summarise
 from turngap.data import Figure
-from turngap.metrics.interval import LEVEL, Interval
+from turngap.metrics.interval import LEVEL, Interval, wilson
 from turngap.runs.store import RunStore
 
 FORMAT = "turngap-gate/1"
@@ -226,12 +226,19 @@ def _require_units(rule: Rule, found: Sample, whose: str) -> None:
 
 
 def _level(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
-    figure = evidence.summary.metrics[known.rule.metric]
-    ends = figure.ci95
-    if known.level != LEVEL:
-        counted = columns(found.measure, found.units)
-        ends = interval(found.measure, counted, seed=evidence.run.config.seed, level=known.level)
-    return msgspec.structs.replace(known, value=figure.value, n=figure.n, interval=ends)
+    if known.figure is None:
+        raise _Undecidable(f"the run has no {known.rule.metric}: it does not go that far")
+    ends = known.figure.ci95 if known.level == LEVEL else _ends(found, evidence.run.config.seed, known.level)
+    return msgspec.structs.replace(known, value=known.figure.value, n=known.figure.n, interval=ends)
+
+
+def _ends(found: Sample, seed: int, level: float) -> Interval | None:
+    counted = columns(found.measure, found.units)
+    if found.measure.protocol == "horizon" and len(set(counted.values)) == 1:
+        # As the curve itself has it: where all starts agree, what so many conversations allow.
+        conversations = len(set(counted.conversations))
+        return wilson(conversations if counted.values[0] else 0, conversations, level=level)
+    return interval(found.measure, counted, seed=seed, level=level)
 
 
 def _drop(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:

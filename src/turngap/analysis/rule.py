@@ -34,7 +34,6 @@ LOWER_IS_BETTER = ("strict.spurious",)
 _KEYS = ("metric", *BOUNDS, "confidence", "max_errored")
 _CONFIDENCE = (0.5, 0.999)
 _HEADER = re.compile(r"^\s*\[\[\s*(?:rule|'rule'|\"rule\")\s*\]\]")
-_HORIZON = re.compile(r"horizon\.[1-9]\d*")
 _NEAREST = 3  # names that a message about a typo offers
 
 
@@ -73,8 +72,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def known_metrics() -> list[str]:
-    """Every figure that a rule can be on; judged ones also take ``@JUDGE``, and ``horizon.N`` any N."""
-    return [measure.name for measure in FIGURES]
+    """Every figure that a rule can be on; judged ones also take ``@JUDGE``, and ``horizon.8`` any number."""
+    return [*(measure.name for measure in FIGURES), "horizon.8"]
 
 
 def read(file: Path) -> tuple[Rule, ...]:
@@ -161,8 +160,6 @@ def _metric(table: dict[str, Any]) -> str:
     metric = table["metric"]
     if not isinstance(metric, str):
         raise _Wrong("metric", f"a name in quotes is wanted, not {metric!r}")
-    if _HORIZON.fullmatch(metric):
-        return metric
     measure = measure_of(metric)
     base, at, judge = metric.partition("@")
     if measure is None:

@@ -6,13 +6,17 @@ come from `turngap.analysis.summary`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from turngap.analysis.figure import FIGURES, JUDGED, Measure, Unit
+from turngap.analysis.figure import DECISIONS, FIGURES, JUDGED, Kind, Measure, Unit
+from turngap.data import Score
 from turngap.runs.store import RunStore
 
+_HORIZON = re.compile(r"horizon\.([1-9]\d{0,3})")
+_KEPT = "kept"  # value of a start: whether it had no unresolved error within so many decisions
 _BY_NAME = {measure.name: measure for measure in FIGURES}
 
 
@@ -29,7 +33,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure_of(metric: str) -> Measure | None:
-    """The definition of a figure, whoever judged; None for a name that is not in the list."""
+    """The definition of a figure, whoever judged; None for a name that no figure has."""
+    if steps := _HORIZON.fullmatch(metric):
+        meaning = f"no unresolved error within {steps[1]}"
+        # Starts of one conversation share its decisions, so that their share has the interval of a mean.
+        return Measure(name=metric, protocol="horizon", value=_KEPT, over=DECISIONS, kind=Kind.MEAN, meaning=meaning)
     return _BY_NAME.get(metric.partition("@")[0])
 
 
@@ -57,10 +65,15 @@ def sample(store: RunStore, metric: str, scorer: str) -> Sample:
 
     Args:
         store: an open run; only read.
-        metric: name of a figure in the list.
+        metric: name of a figure.
         scorer: see `scorer_of`.
+
+    Raises:
+        KeyError: no figure has that name.
     """
-    measure = _BY_NAME[metric.partition("@")[0]]
+    measure = measure_of(metric)
+    if measure is None:
+        raise KeyError(metric)
     units: list[Unit] = []
     errored = 0
     for _, score in store.scores(scorer):
@@ -68,8 +81,16 @@ def sample(store: RunStore, metric: str, scorer: str) -> Sample:
             continue
         if score.errored:
             errored += 1
-        elif measure.value in score.values:
+            continue
+        values = _kept(score, metric) if measure.protocol == "horizon" else score.values
+        if measure.value in values:
             place = -1 if score.decision is None else score.decision
-            units.append(Unit(score.conversation, place, score.kind, score.values))
+            units.append(Unit(score.conversation, place, score.kind, values))
     units.sort(key=lambda unit: (unit.conversation, unit.decision))
     return Sample(measure=measure, scorer=scorer, units=units, errored=errored)
+
+
+def _kept(score: Score, metric: str) -> dict[str, float]:
+    """What a start says about so many decisions; nothing where fewer lie ahead of it."""
+    steps = int(metric.rpartition(".")[2])
+    return {_KEPT: float(score.values["survived"] >= steps)} if score.values["reach"] >= steps else {}

@@ -1,0 +1,125 @@
+"""What a release gate on one figure alone would let through: the same bounds on a cheaper figure, beside the workflow.
+
+Scoring the next turn costs little, so gates tend to rest on it. This holds every usual single-figure gate against what
+is wanted in the end, `workflow.success`, under the same bounds, and names the gates that would pass a run whose
+workflows fail. The bounds are those that the rules set for workflows; rules without any lend theirs instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from turngap.analysis.gate import GateResult, Outcome, Ruling, evaluate
+from turngap.analysis.rule import LOWER_IS_BETTER, Rule
+from turngap.errors import UsageError
+from turngap.runs.store import RunStore
+
+FORMAT = "turngap-what-if/1"
+WORKFLOW = "workflow.success"
+GATES: tuple[tuple[str, str], ...] = (
+    ("next turns", "turn.success"),
+    ("tool calls (judged)", "turn.success.tool"),
+    ("tool calls (exact)", "strict.exact"),
+    ("replays", "replay.completed"),
+    ("workflows", WORKFLOW),
+)
+"""Gate -> its one figure, the cheapest first."""
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """What one single-figure gate says about one run."""
+
+    gate: str
+    metric: str
+    outcome: Outcome
+    let_through: bool | None
+    """Whether it passes a run that the workflow gate fails; None where one of the two could not be decided."""
+    rulings: tuple[Ruling, ...]
+
+
+class RunTrials(msgspec.Struct, frozen=True, kw_only=True):
+    """All single-figure gates on one run."""
+
+    run: str
+    model: str
+    result: GateResult
+    """What the rules as they are written say."""
+    trials: tuple[Trial, ...]
+    """In the order of `GATES`."""
+
+
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
+    """Gates by runs."""
+
+    origin: str
+    """The figure whose rules lend the bounds."""
+    rules: tuple[Rule, ...]
+    """Those rules."""
+    runs: tuple[RunTrials, ...]
+
+
+def lent(rules: Sequence[Rule]) -> tuple[str, tuple[Rule, ...]]:
+    """The rules whose bounds are tried on every figure, and the figure that they are on.
+
+    Those on `workflow.success`, else on `replay.completed`, else on the figure that has the first `min` or `max_drop`.
+
+    Raises:
+        UsageError: no rule has a `min` or `max_drop`, of a figure of which more is better.
+    """
+    fit = [rule for rule in rules if rule.max is None and rule.metric not in LOWER_IS_BETTER]
+    if not fit:
+        raise UsageError("--what-if needs a rule with min or max_drop: its bound is tried on every figure")
+    order = [metric for metric in (WORKFLOW, "replay.completed") if metric in [rule.metric for rule in fit]]
+    origin = (order or [fit[0].metric])[0]
+    return origin, tuple(rule for rule in fit if rule.metric == origin)
+
+
+def what_if(
+    rules: Sequence[Rule], runs: Sequence[tuple[RunStore, GateResult]], baseline: RunStore | None, *, no_baseline: str
+) -> WhatIf:
+    """Try the bounds of `rules` on every single figure.
+
+    Args:
+        rules: as written.
+        runs: each with what the rules say about it.
+        baseline: for `max_drop`.
+        no_baseline: why there is none.
+
+    Raises:
+        UsageError: see `lent`.
+    """
+    origin, base = lent(rules)
+    found = []
+    for store, result in runs:
+        outcomes = {}
+        for gate, metric in GATES:
+            moved = [msgspec.structs.replace(rule, metric=metric) for rule in base]
+            outcomes[gate] = (metric, evaluate(moved, store, baseline, no_baseline=no_baseline))
+        workflow = next(tried.outcome for metric, tried in outcomes.values() if metric == WORKFLOW)
+        trials = tuple(
+            Trial(
+                gate=gate,
+                metric=metric,
+                outcome=tried.outcome,
+                let_through=_let_through(tried.outcome, workflow),
+                rulings=tried.rulings,
+            )
+            for gate, (metric, tried) in outcomes.items()
+        )
+        found.append(RunTrials(run=result.run, model=result.model, result=result, trials=trials))
+    return WhatIf(origin=origin, rules=base, runs=tuple(found))
+
+
+def _let_through(outcome: Outcome, workflow: Outcome) -> bool | None:
+    if Outcome.UNDECIDED in (outcome, workflow):
+        return None
+    return outcome is Outcome.PASS and workflow is Outcome.FAIL
+
+
+def to_document(table: WhatIf) -> dict[str, Any]:
+    """The table as plain values in a fixed order."""
+    document: dict[str, Any] = {"format": FORMAT, **msgspec.to_builtins(table)}
+    return document

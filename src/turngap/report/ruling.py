@@ -1,0 +1,73 @@
+"""The words for a gate's result that terminal, Markdown, job summary and JUnit share: all tell one story."""
+
+from __future__ import annotations
+
+from turngap.analysis.gate import GateResult, Outcome, Ruling
+from turngap.data import Figure
+
+LABEL = {Outcome.PASS: "PASS", Outcome.FAIL: "FAIL", Outcome.UNDECIDED: "UNDECIDED"}
+"""Outcome -> how it is written."""
+
+
+def verdict(result: GateResult) -> str:
+    """``FAIL: 1 of 4 rules failed, 1 could not be decided``."""
+    total = len(result.rulings)
+    failed, undecided = result.count(Outcome.FAIL), result.count(Outcome.UNDECIDED)
+    if not failed and not undecided:
+        return f"PASS: {'the rule is' if total == 1 else f'all {total} rules are'} kept"
+    rules = "1 rule" if total == 1 else f"{total} rules"
+    parts = [f"{failed} of {rules} failed"] if failed else []
+    if undecided:
+        parts.append(f"{undecided} could not be decided" if failed else f"{undecided} of {rules} could not be decided")
+    return f"{LABEL[result.outcome]}: {', '.join(parts)}"
+
+
+def value(ruling: Ruling) -> str:
+    """What was held against the bound: ``30.9%`` or ``drop 11.6 points``; a dash where there is nothing."""
+    found = _shown(ruling)
+    if found is None:
+        return "-"
+    return f"drop {100 * found:.1f} points" if _is_drop(ruling) else f"{100 * found:.1f}%"
+
+
+def interval(ruling: Ruling) -> str:
+    """Its interval, as ``20.3 to 44.0``; a dash where there is none."""
+    ends = ruling.interval if ruling.value is not None else ruling.figure and ruling.figure.ci95
+    return "-" if not ends else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+
+
+def count(ruling: Ruling) -> int:
+    """Units behind `value`."""
+    if ruling.value is None and ruling.figure is not None:
+        return ruling.figure.n
+    return ruling.n
+
+
+def measured(ruling: Ruling) -> str:
+    """All that was measured for a rule, on one line."""
+    if _shown(ruling) is None:
+        parts = ["no value, n 0"]
+    else:
+        parts = [f"{value(ruling)}, n {count(ruling)}{' shared' if _is_drop(ruling) else ''}"]
+        if interval(ruling) != "-":
+            parts.append(f"{100 * ruling.level:.10g}% interval {interval(ruling)}")
+    if _is_drop(ruling):
+        parts.append(f"run {_figure(ruling.figure)}, baseline {_figure(ruling.baseline)}")
+    if ruling.errored:
+        parts.append(f"{ruling.errored} errored")
+    return "; ".join(parts)
+
+
+def _is_drop(ruling: Ruling) -> bool:
+    """Whether `value` is a drop; an undecidable one has none, and the run's own figure is shown instead."""
+    return ruling.rule.max_drop is not None and ruling.value is not None
+
+
+def _shown(ruling: Ruling) -> float | None:
+    if ruling.value is not None:
+        return ruling.value
+    return None if ruling.figure is None else ruling.figure.value
+
+
+def _figure(figure: Figure | None) -> str:
+    return "-" if figure is None or figure.value is None else f"{100 * figure.value:.1f}% of {figure.n}"
