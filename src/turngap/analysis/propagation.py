@@ -315,9 +315,13 @@ def _verdict(found: Propagation) -> str:
     if found.drop.value < 0:
         return f"calls are right {points} more often after an error ({between})"
     text = f"errors breed errors: after one, calls are right {points} less often ({between})"
-    if found.adjusted.value is None or found.adjusted.clear:
+    if found.adjusted.value is None or found.adjusted.ci95 is None:
         return text
-    return f"{text}, but conversations with errors are hard on recorded history too"
+    own = f"{100 * found.adjusted.value:.1f} points are the history's doing"
+    if found.adjusted.clear:
+        low, high = (100 * end for end in found.adjusted.ci95)
+        return f"{text}; {own} ({low:+.1f} to {high:+.1f}), the rest goes with hard conversations"
+    return f"{text}, but those calls are hard on recorded history too"
 
 
 def _less(value: float, points: str) -> str:

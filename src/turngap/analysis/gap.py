@@ -1,0 +1,45 @@
+"""The gap of one run: next-turn figures beside workflow figures, what chains them, and what errors do on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from turngap.analysis.chain import Chain, chain
+from turngap.analysis.propagation import Propagation, propagation
+from turngap.runs.store import RunStore
+
+FORMAT = "turngap-gap/1"
+
+
+class Gap(msgspec.Struct, frozen=True, kw_only=True):
+    """Why turns and workflows differ, for one run."""
+
+    model: str
+    conversations: int
+    """Tool-requiring conversations, which all of it is over."""
+    chain: Chain
+    propagation: Propagation
+
+
+def gap(store: RunStore, *, seed: int = 0) -> Gap:
+    """Analyse a run.
+
+    Args:
+        store: an open run; only read.
+        seed: of the bootstrap.
+    """
+    links = chain(store, seed=seed)
+    return Gap(
+        model=store.config.model.spec,
+        conversations=sum(length.count for length in links.lengths),
+        chain=links,
+        propagation=propagation(store, seed=seed),
+    )
+
+
+def to_document(found: Gap) -> dict[str, Any]:
+    """What ``turngap gap --json`` prints: plain values, strict JSON."""
+    document: dict[str, Any] = {"format": FORMAT, **msgspec.to_builtins(found, str_keys=True)}
+    return document

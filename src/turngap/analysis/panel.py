@@ -1,0 +1,244 @@
+"""The same units in several runs: what every run measured, figure by figure, and what had to be left out.
+
+Units are paired by conversation id and decision index, never by position, and only those count that every run has
+measured: an errored unit of one run is in nobody's figure. Runs that did not measure the same thing (another matcher,
+judge, tokenizer, tool parser, rules of the closed loop; other content under the same id) are refused, with every
+difference named, unless forced; what was forced is then part of the panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from turngap.analysis.comparable import settings_that_differ
+from turngap.analysis.figure import FIGURES, Columns, Measure, Unit, columns, compute
+from turngap.analysis.sample import measure_of, sample, scorer_of
+from turngap.analysis.scorer import judges
+from turngap.data import Figure
+from turngap.errors import ConfigError, UsageError
+from turngap.runs.intake import content_digest
+from turngap.runs.store import RunStore
+
+SHOWN = (
+    "text.rouge1",
+    "turn.success.text",
+    "turn.success.tool",
+    "turn.success",
+    "strict.exact",
+    "strict.arg_f1",
+    "replay.completed",
+    "workflow.success",
+)
+"""What is compared where nothing else is asked for."""
+LOWER_IS_BETTER = ("strict.spurious",)
+_NAMED = 5  # ids that a sentence lists
+
+
+class Contestant(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the runs."""
+
+    label: str
+    """Its model, or the name of its directory where two runs share a model."""
+    directory: str
+    conversations: int
+    lacks: tuple[str, ...]
+    """Conversations that another run has and this one has not, in order."""
+
+
+class Pairing(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure's units that every run has measured."""
+
+    name: str
+    measure: Measure
+    judge: str
+    """Of the first run; empty where nobody judged."""
+    places: tuple[tuple[str, int], ...]
+    """(conversation, decision) of each unit; -1 for a whole conversation."""
+    columns: tuple[Columns, ...]
+    """Values and weights of these units, one entry for each run."""
+    shared: tuple[Figure, ...]
+    """The figure over these units, of each run."""
+    full: tuple[Figure, ...]
+    """The figure over everything that the run measured."""
+    left_out: tuple[int, ...]
+    """Units of each run that stand in its own figure and not here."""
+
+    @property
+    def clusters(self) -> list[str]:
+        """The conversation of each unit."""
+        return [conversation for conversation, _ in self.places]
+
+
+class Panel(msgspec.Struct, frozen=True, kw_only=True):
+    """Several runs, ready to be held against each other."""
+
+    runs: tuple[Contestant, ...]
+    shared: tuple[str, ...]
+    """Conversations that all of them have, with the same content."""
+    pairings: tuple[Pairing, ...]
+    forced: tuple[str, ...]
+    """Differences between the runs that would have been refused."""
+    notes: tuple[str, ...]
+    """What a reader has to know: coverage, figures that not every run has."""
+
+
+def panel(
+    stores: Sequence[RunStore], *, metrics: Sequence[str] | None = None, force: bool = False, seed: int = 0
+) -> Panel:
+    """Put runs side by side.
+
+    Args:
+        stores: two or more open runs; only read.
+        metrics: names of figures; None for those of `SHOWN` that every run has.
+        force: go on although the runs did not measure the same thing.
+        seed: of the bootstrap.
+
+    Raises:
+        UsageError: fewer than two runs, the same run twice, an unknown figure, or one that a run has no scores for.
+        ConfigError: the runs did not measure the same thing, or have no conversation in common.
+    """
+    _require_several(stores)
+    labels = _labels(stores)
+    data = [{item.id: content_digest(item) for item in store.conversations()} for store in stores]
+    shared, changed = _shared(data)
+    names, notes = _names(stores, labels, metrics)
+    differences = [] if not changed else [f"{_count(len(changed), 'conversation')} changed: {_listed(changed)}"]
+    for at, store in enumerate(stores[1:], 1):
+        differences += _settings(stores[0], store, names, f"{labels[0]} against {labels[at]}")
+    if not shared:
+        raise ConfigError(f"{' and '.join(labels)} have no conversation in common; compare runs on the same data")
+    if differences and not force:
+        raise ConfigError(
+            f"the runs did not measure the same thing: {'; '.join(differences)}; "
+            "score them alike (turngap score), or --force to compare all the same"
+        )
+    order = {key: place for place, key in enumerate(dict.fromkeys(key for one in data for key in one))}
+    everything = sorted(order, key=order.__getitem__)
+    runs = tuple(
+        Contestant(
+            label=label,
+            directory=str(store.directory),
+            conversations=len(one),
+            lacks=tuple(key for key in everything if key not in one),
+        )
+        for label, store, one in zip(labels, stores, data, strict=True)
+    )
+    allowed = set(shared)
+    return Panel(
+        runs=runs,
+        shared=tuple(key for key in everything if key in allowed),
+        pairings=tuple(_pairing(stores, name, allowed, seed) for name in names),
+        forced=tuple(differences),
+        notes=(*_coverage(runs, len(shared)), *notes),
+    )
+
+
+def _require_several(stores: Sequence[RunStore]) -> None:
+    if len(stores) < 2:
+        raise UsageError("a comparison takes two or more runs")
+    seen: set[str] = set()
+    for store in stores:
+        path = str(store.directory.resolve())
+        if path in seen:
+            raise UsageError(f"{store.directory} is named twice; compare different runs")
+        seen.add(path)
+
+
+def _labels(stores: Sequence[RunStore]) -> list[str]:
+    labels = [store.config.model.spec for store in stores]
+    if len(set(labels)) < len(labels):
+        labels = [store.directory.resolve().name for store in stores]
+    if len(set(labels)) < len(labels):
+        labels = [str(store.directory) for store in stores]
+    return labels
+
+
+def _shared(data: Sequence[dict[str, str]]) -> tuple[list[str], list[str]]:
+    """Ids in all runs, and among them those whose content differs (which are not shared)."""
+    everywhere = [key for key in data[0] if all(key in other for other in data[1:])]
+    changed = [key for key in everywhere if len({one[key] for one in data}) > 1]
+    return [key for key in everywhere if key not in set(changed)], changed
+
+
+def _names(
+    stores: Sequence[RunStore], labels: Sequence[str], metrics: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
+    """The figures to compare, and a note on those that some run lacks."""
+    known = [measure.name for measure in FIGURES]
+    chosen: list[str] = []
+    lacking: dict[str, list[str]] = {}
+    for name in dict.fromkeys(SHOWN if metrics is None else metrics):
+        if measure_of(name) is None:
+            raise UsageError(f"unknown figure {name!r}; known: {', '.join(known)}")
+        without = [label for store, label in zip(stores, labels, strict=True) if _scorer(store, name) is None]
+        if not without:
+            chosen.append(name)
+        elif metrics is not None:
+            raise UsageError(f"{name}: no scores in {', '.join(without)}; score it first, or choose others")
+        elif len(without) < len(stores):
+            lacking.setdefault(", ".join(without), []).append(name)
+    if not chosen:
+        raise UsageError(f"{' and '.join(labels)} have no scored figure in common; choose some with --metrics")
+    return chosen, [f"not compared, for {runs} has no scores: {', '.join(names)}" for runs, names in lacking.items()]
+
+
+def _scorer(store: RunStore, name: str) -> str | None:
+    scorer = scorer_of(name, {protocol: judges(store, protocol) for protocol in ("turn", "workflow")})
+    return scorer if scorer in store.scorers() else None
+
+
+def _settings(first: RunStore, other: RunStore, names: Iterable[str], between: str) -> list[str]:
+    """Each difference once, whatever number of figures it touches."""
+    scorers = dict.fromkeys((_scorer(first, name) or "", _scorer(other, name) or "") for name in names)
+    found: dict[str, None] = {}
+    for pair in scorers:
+        found.update(dict.fromkeys(settings_that_differ(first, other, pair)))
+    parsers = [store.note("scoring", {}).get("tool_parser", store.config.model.tool_parser) for store in (first, other)]
+    if parsers[0] != parsers[1]:
+        found[f"tool_parser is {parsers[0]!r}, there {parsers[1]!r}"] = None
+    return [f"{between}: {line}" for line in found]
+
+
+def _pairing(stores: Sequence[RunStore], name: str, allowed: set[str], seed: int) -> Pairing:
+    scorers = [_scorer(store, name) or "" for store in stores]
+    samples = [sample(store, name, scorer) for store, scorer in zip(stores, scorers, strict=True)]
+    measure = samples[0].measure
+    own = [columns(measure, one.units) for one in samples]
+    common = set(own[0].places).intersection(*(one.places for one in own[1:]))
+    places = sorted(place for place in common if place[0] in allowed)
+    kept = set(places)
+    paired: list[list[Unit]] = [
+        [unit for unit in one.units if (unit.conversation, unit.decision) in kept] for one in samples
+    ]
+    return Pairing(
+        name=name,
+        measure=measure,
+        judge=scorers[0].partition(":")[2],
+        places=tuple(places),
+        columns=tuple(columns(measure, units) for units in paired),
+        shared=tuple(compute(measure, units, seed=seed) for units in paired),
+        full=tuple(compute(measure, one.units, seed=seed) for one in samples),
+        left_out=tuple(len(one.places) - len(places) for one in own),
+    )
+
+
+def _coverage(runs: Sequence[Contestant], shared: int) -> list[str]:
+    if all(run.conversations == shared for run in runs):
+        return []
+    sizes = ", ".join(f"{run.label} has {run.conversations}" for run in runs)
+    notes = [f"the runs cover different conversations ({sizes}): compared on the {shared} that all of them have"]
+    notes += [
+        f"{run.label} lacks {_count(len(run.lacks), 'conversation')}: {_listed(run.lacks)}" for run in runs if run.lacks
+    ]
+    return notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,208 @@
+"""A comparison for the terminal: one block for each run against the baseline, then orders, agreement and flips.
+
+Figures are percentages, differences are points. Everything fits 80 columns, needs no colour and is the same when piped.
+Nothing is computed here: a table shows a `Comparison`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from turngap.analysis.compare import Comparison, Contrast, PairedFigure
+from turngap.analysis.panel import Contestant
+from turngap.analysis.ranks import Flip, Order, Ranks
+from turngap.report.table import percent
+
+_FLIPS = 3  # flips that are shown; all of them are in --json
+_CONVERSATIONS = 3  # conversations that are named for a flip
+_MAIN = ("turn.success", "turn.success.tool", "strict.exact", "turn.success.text", "text.rouge1", "strict.arg_f1")
+"""Next-turn figures by which flips and hidden failures are shown: the first that was compared."""
+
+
+def comparison_report(comparison: Comparison) -> RenderableType:
+    """All of a comparison."""
+    letters = {run.label: _letter(at) for at, run in enumerate(comparison.runs)}
+    parts: list[RenderableType] = [_runs(comparison.runs, letters)]
+    parts += [Text(f"NOT COMPARABLE, forced: {line}", style="bold") for line in comparison.forced]
+    parts += [Text(f"note: {line}") for line in comparison.notes]
+    for contrast in comparison.contrasts:
+        parts += [Text(), *_contrast(contrast, letters, comparison.see)]
+    parts += [Text(), _legend(comparison)]
+    if len(comparison.runs) > 2 or comparison.ranks.flips:
+        parts += [Text(), *_ranks(comparison.ranks, letters)]
+    return Group(*parts)
+
+
+def _letter(at: int) -> str:
+    return chr(ord("A") + at) if at < 26 else f"R{at + 1}"
+
+
+def _runs(runs: Sequence[Contestant], letters: dict[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    for at, run in enumerate(runs):
+        baseline = " (baseline)" if at == 0 else ""
+        table.add_row(letters[run.label], escape(run.label) + baseline, f"{run.conversations} conversations")
+    return table
+
+
+def _contrast(contrast: Contrast, letters: dict[str, str], see: float) -> list[RenderableType]:
+    first, second = letters[contrast.first], letters[contrast.second]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
+    # Fixed widths, 79 with the gaps: no figure may push another off a terminal of 80 columns.
+    table.add_column(f"{second} against {first}", no_wrap=True, width=18, overflow="fold")
+    for heading, width in (
+        ("n", 5),
+        (first, 5),
+        (second, 5),
+        ("diff", 6),
+        ("95% interval", 15),
+        ("p", 5),
+        ("Holm", 5),
+        (f"see {100 * see:g}", 7),
+    ):
+        table.add_column(heading, justify="right", no_wrap=True, width=width)
+    for figure in contrast.figures:
+        table.add_row(*(escape(cell) for cell in _row(figure)))
+    return [table, Text(contrast.verdict, style="bold"), *_discordances(contrast)]
+
+
+def _row(figure: PairedFigure) -> tuple[str, ...]:
+    difference = figure.difference
+    name = figure.name.replace(".success", "").replace(".completed", "") if len(figure.name) > 17 else figure.name
+    return (
+        name,
+        str(difference.n),
+        percent(figure.first),
+        percent(figure.second),
+        points(difference.value),
+        "-" if difference.ci95 is None else f"{points(difference.ci95[0])} {points(difference.ci95[1])}",
+        probability(figure.p),
+        probability(figure.p_holm),
+        "-" if figure.needed_for is None else str(figure.needed_for),
+    )
+
+
+def points(value: float | None) -> str:
+    """A difference as points with a sign; nothing is plus or minus 0.0; a dash where there is none."""
+    return "-" if value is None else f"{round(100 * value, 1) + 0.0:+.1f}"
+
+
+def probability(value: float | None) -> str:
+    """A p-value with three digits."""
+    if value is None:
+        return "-"
+    return "<.001" if value < 0.0005 else f"{value:.3f}".removeprefix("0") if value < 0.9995 else "1"
+
+
+def _discordances(contrast: Contrast) -> Iterator[Text]:
+    for figure in contrast.figures:
+        found = figure.discordance
+        if found is not None and found.gained + found.lost and figure.difference.n == figure.difference.clusters:
+            yield Text(
+                f"{figure.name}: {found.gained} gained, {found.lost} lost; McNemar's exact p = {found.p:.3f}"
+                if found.p >= 0.0005
+                else f"{figure.name}: {found.gained} gained, {found.lost} lost; McNemar's exact p < .001"
+            )
+
+
+def _legend(comparison: Comparison) -> Table:
+    judges = sorted({figure.judge for one in comparison.contrasts for figure in one.figures if figure.judge})
+    return _lines(
+        (
+            f"over units that all runs have measured, in {comparison.shared} shared conversations.",
+            "p swaps whole conversations (McNemar's exact test where each has one unit); Holm: corrected for all here.",
+            f"see {100 * comparison.see:g}: conversations it takes to see so many points, in 80 of 100 studies.",
+            f"judged by: {', '.join(judges)}." if judges else "nothing here was judged.",
+            *_full(comparison),
+        )
+    )
+
+
+def _full(comparison: Comparison) -> Iterator[str]:
+    """Full-set figures, where they are not those of the table."""
+    for one in comparison.coverage:
+        if one.left_out:
+            yield (
+                f"{one.run}: {one.figure} is {percent(one.full)} over all its {one.full.n} units; "
+                f"{one.left_out} are not in every run"
+            )
+
+
+def _ranks(ranks: Ranks, letters: dict[str, str]) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text("order of models, best first", style="italic"), _orders(ranks.orders, letters)]
+    names = [order.metric for order in ranks.orders]
+    main = next((name for name in _MAIN if name in names), None)
+    if ranks.taus and main is not None:
+        shown = [tau for tau in ranks.taus if main in (tau.first, tau.second)]
+        parts += [
+            Text(),
+            Text(f"Kendall's tau-b with {main}: how far a figure orders the models alike", style="italic"),
+        ]
+        table = _plain(3)
+        for tau in shown:
+            other = tau.second if tau.first == main else tau.first
+            value = "-" if tau.tau is None else f"{tau.tau:+.2f}"
+            interval = "" if tau.ci95 is None else f"95% {tau.ci95[0]:+.2f} to {tau.ci95[1]:+.2f}"
+            table.add_row(f"  {other}", value, interval)
+        parts.append(table)
+    flips = [flip for flip in ranks.flips if flip.cheap == main]
+    if flips:
+        parts += [Text(), Text(f"what {main} hides", style="italic")]
+        parts.append(_lines(_sentence(flip, letters) for flip in flips[:_FLIPS]))
+        if len(flips) > _FLIPS:
+            parts.append(Text(f"  and {len(flips) - _FLIPS} more flips (--json)"))
+    return parts
+
+
+def _orders(orders: Sequence[Order], letters: dict[str, str]) -> Table:
+    table = _plain(2)
+    for order in orders:
+        line = ""
+        for at, (model, place, value) in enumerate(zip(order.models, order.places, order.values, strict=True)):
+            sign = "" if at == 0 else " = " if place == order.places[at - 1] else " > "
+            line += f"{sign}{letters[model]} {percent(value)}"
+        table.add_row(f"  {order.metric}", line)
+    return table
+
+
+def _sentence(flip: Flip, letters: dict[str, str]) -> str:
+    leader, other = letters[flip.leader], letters[flip.other]
+    ends = (
+        f"{other} leads by {-100 * flip.outcome_lead:.1f}"
+        if flip.outcome_lead < 0
+        else f"{leader} and {other} are equal"
+    )
+    text = (
+        f"{leader} leads {other} by {100 * flip.lead:.1f} points; under {flip.outcome} {ends} "
+        f"(so in {flip.certainty:.0%} of draws)"
+    )
+    if flip.conversations:
+        names = ", ".join(cause.conversation for cause in flip.conversations[:_CONVERSATIONS])
+        more = (
+            f" and {len(flip.conversations) - _CONVERSATIONS} more" if len(flip.conversations) > _CONVERSATIONS else ""
+        )
+        text += f": see {names}{more}, where only {other} succeeds"
+    return text
+
+
+def _plain(columns: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    for _ in range(columns):
+        table.add_column(overflow="fold")
+    return table
+
+
+def _lines(sentences: Iterable[str]) -> Table:
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    for sentence in sentences:
+        grid.add_row("-", Text(sentence))
+    return grid
