@@ -29,6 +29,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "compare": ("turngap.cli.compare:compare", "Hold runs against a baseline: did better turns become workflows?"),
     "gap": ("turngap.cli.gap:gap", "Say why a run's turns and its workflows differ."),
     "gate": ("turngap.cli.gate:gate", "Hold a run against rules: pass, fail or could not decide."),
+    "shrink": ("turngap.cli.shrink:shrink", "Cut failed replays down to regression tests."),
     "inspect": ("turngap.cli.inspect:inspect", "Say what is in a file of recorded conversations."),
     "convert": ("turngap.cli.convert:convert", "Rewrite recorded conversations in another format."),
     "list": ("turngap.cli.list:show", "List the known models, formats or judges."),

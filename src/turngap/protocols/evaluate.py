@@ -1,4 +1,4 @@
-"""One evaluation from configuration to scores: read, predict, replay, judge, score.
+"""One evaluation from configuration to scores: read, predict, replay, run from every start, judge, score.
 
 Each stage works off the units that the run directory does not hold yet, and commits each finished unit before the next
 begins; so running the same evaluation again resumes it. `rescore` repeats only the last two stages. Figures are not
@@ -55,11 +55,11 @@ async def evaluate(config: EvalConfig, directory: Path, services: Services) -> N
     with RunStore.create(directory, config) as store:
         async with _stated(store):
             take_in(store, services.progress)
-            context = _context(store, config, services)
+            context = model_context(store, config, services)
             model = models.build(config.model, context)
             try:
                 _refuse_impossible(config, model)
-                await _examine(store, model)
+                await examine(store, model)
                 store.set_note("model", {"label": model.label, "identity": model.identity()})
                 if any(name in config.protocols for name in _ON_GOLD):
                     await _predict_all(store, model, config, services.progress)
@@ -86,7 +86,7 @@ async def rescore(directory: Path, config: EvalConfig, services: Services) -> No
     with RunStore.open(directory, write=True) as store:
         _require_results(store, config)
         async with _stated(store):
-            await _judge_and_score(store, config, services, _context(store, config, services))
+            await _judge_and_score(store, config, services, model_context(store, config, services))
 
 
 async def _judge_and_score(store: RunStore, config: EvalConfig, services: Services, context: ModelContext) -> None:
@@ -115,7 +115,8 @@ async def _stated(store: RunStore) -> AsyncIterator[None]:
     store.set_note("state", "finished")
 
 
-def _context(store: RunStore, config: EvalConfig, services: Services) -> ModelContext:
+def model_context(store: RunStore, config: EvalConfig, services: Services) -> ModelContext:
+    """What a model that works on a stored run is given."""
     return ModelContext(
         corpus=store.conversations,
         load=lambda path: formats.read(DataConfig(paths=(str(path),), tools=config.data.tools), seed=config.seed),
@@ -134,7 +135,7 @@ def _refuse_impossible(config: EvalConfig, model: Model) -> None:
         )
 
 
-async def _examine(store: RunStore, model: Model) -> None:
+async def examine(store: RunStore, model: Model) -> None:
     """Look at the model's server once, with the last decision of the first conversation: it has everything in it."""
     if isinstance(model, Examined):
         conversation = next(store.conversations())

@@ -148,11 +148,13 @@ def _rows(names: Iterable[str], summary: Summary) -> list[tuple[str, str, str, s
 
 
 def _curve(summary: Summary) -> Iterator[tuple[str, str, str, str, str]]:
-    """The horizon curve, with the prediction beside it."""
+    """The horizon curve, with the prediction beside it, as far as there are starts."""
     for point in summary.horizon:
         figure = point.measured
+        if point.h > 1 and not figure.n:
+            return
         meaning = "1 decision without error left" if point.h == 1 else f"{point.h} decisions"
-        if point.h > 1 and figure.n and point.predicted is not None:
+        if point.h > 1 and point.predicted is not None:
             meaning += f" (p^{point.h}: {100 * point.predicted:.1f})"
         yield f"  horizon.{point.h}", meaning, percent(figure), interval(figure), str(figure.n)
 
