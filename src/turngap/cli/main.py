@@ -30,6 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "gap": ("turngap.cli.gap:gap", "Say why a run's turns and its workflows differ."),
     "gate": ("turngap.cli.gate:gate", "Hold a run against rules: pass, fail or could not decide."),
     "shrink": ("turngap.cli.shrink:shrink", "Cut failed replays down to regression tests."),
+    "judge": ("turngap.cli.judge:judge", "Hold a judge against people: sample, calibrate."),
     "inspect": ("turngap.cli.inspect:inspect", "Say what is in a file of recorded conversations."),
     "convert": ("turngap.cli.convert:convert", "Rewrite recorded conversations in another format."),
     "list": ("turngap.cli.list:show", "List the known models, formats or judges."),
@@ -68,10 +69,13 @@ class Verbs(typer.core.TyperGroup):
 
 
 def load(verb: str) -> Any:
-    """Build the command object of one verb."""
+    """Build the command object of one verb, or the group of those that have verbs of their own."""
     module, _, attribute = VERBS[verb][0].partition(":")
+    target = getattr(import_module(module), attribute)
+    if isinstance(target, typer.Typer):
+        return typer.main.get_command(target)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name=verb)(getattr(import_module(module), attribute))
+    app.command(name=verb)(target)
     return typer.main.get_command(app)
 
 
