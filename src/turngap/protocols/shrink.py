@@ -7,6 +7,8 @@ The search, deterministic and each step checked by a replay of exactly what woul
    (the failing decision itself where the model fails on gold history, the first one where only its own history leads
    there), with as little of the recording behind the failure as that takes;
 2. of the given history, whole turns are left out while the failure remains, then single calls with their results.
+   A case that nobody could solve is no test. So what the failing recorded calls are made of stays (a value of their
+   arguments that the history holds must not get lost), and so does the turn before, which the user's words answer.
 
 A case is a `Conversation` whose `start` is the first decision that the model makes: evaluated like any other recording,
 it fails in the same way. It keeps the id of the conversation it was cut from; its metadata say where it is from.
@@ -40,6 +42,7 @@ from turngap.data import (
 from turngap.errors import UnitError
 from turngap.metrics.matching import Matcher
 from turngap.models import Model, Request
+from turngap.models.ground import leaves
 from turngap.protocols import replay
 from turngap.protocols.reduction import reduce
 
@@ -180,6 +183,7 @@ class _Search:
         failing = _place(trajectory, self._problem)
         self._failing: Decision = next((one for one in made if one.index == failing), made[-1])
         # The latest first.
+        self._values = _values(self._failing, conversation)
         self._starts = [one for one in reversed(list(decisions(conversation))) if one.index <= self._failing.index]
         self.best: _Cut | None = None
 
@@ -217,7 +221,9 @@ class _Search:
         return _without(cut, [part for part in parts if part not in kept])
 
     def _earlier_turns(self, cut: _Cut) -> list[_Span]:
-        return [(turn.begin, turn.end) for turn in self._turns if turn.end <= cut.start.position]
+        """The turns before the one in which the model starts, without the last of them."""
+        earlier = [(turn.begin, turn.end) for turn in self._turns if turn.end <= cut.start.position]
+        return earlier[:-1]
 
     def _exchanges(self, cut: _Cut) -> list[_Span]:
         """Tool decisions with their results that are still given."""
@@ -232,6 +238,9 @@ class _Search:
     async def _fails(self, cut: _Cut) -> bool:
         """Whether the model fails in the same way on a candidate, which then is the best."""
         case, expected = self._conversation_of(cut)
+        history = case.messages[: len(case.messages) - (cut.end - self._failing.position)]
+        if _said(history, self._values) != self._values:
+            return False
         # Once the failing decision is behind the model, it cannot fail there any more.
         window = replay.Window(stop=None if expected is None else expected + 1)
         result = await replay.run(self._model, case, self._setting.matcher, self._rules, window)
@@ -284,6 +293,31 @@ def _place(trajectory: Trajectory, problem: Problem) -> int | None:
         return problem.decision
     event = trajectory.events[problem.event]
     return getattr(event, "decision", None)
+
+
+def _values(failing: Decision, conversation: Conversation) -> frozenset[str]:
+    """What the recorded calls at a failure are made of, as far as the history before it holds it."""
+    recorded = frozenset(
+        str(value).casefold()
+        for call in failing.reference.calls
+        for _, value in leaves(call.arguments or {})
+        if not isinstance(value, bool)
+    )
+    return _said(conversation.messages[: failing.position], recorded)
+
+
+def _said(messages: Sequence[Message], values: frozenset[str]) -> frozenset[str]:
+    """Those values that stand somewhere in messages or in the arguments of their calls."""
+    texts = [message.content for message in messages]
+    texts += [
+        str(value)
+        for message in messages
+        if isinstance(message, AssistantMessage)
+        for call in message.calls
+        for _, value in leaves(call.arguments or {})
+    ]
+    everything = "\n".join(texts).casefold()
+    return frozenset(value for value in values if value in everything)
 
 
 def _without(cut: _Cut, parts: Sequence[_Span]) -> _Cut:
