@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 from rich import box
@@ -22,14 +23,14 @@ _ABREAST = 4
 def gate_table(result: GateResult) -> RenderableType:
     """Verdict, then each rule with what was measured and why it ended so, then notes."""
     head = Table.grid(padding=(0, 2, 0, 0))
-    head.add_row("run", Text(f"{result.run} ({result.model})"))
-    head.add_row("baseline", Text(result.baseline or "-"))
+    head.add_row("run", _text(f"{result.run} ({result.model})"))
+    head.add_row("baseline", _text(result.baseline or "-"))
     rules = Table.grid(padding=(0, 2, 0, 0))
     for ruling in result.rulings:
         rules.add_row(Text(LABEL[ruling.outcome], style=_STYLE[ruling.outcome]), _ruling(ruling))
     notes = Table.grid(padding=(0, 1, 0, 0))
     for note in result.notes:
-        notes.add_row("-", Text(note))
+        notes.add_row("-", _text(note))
     title = Text.assemble("gate ", (verdict(result), _STYLE[result.outcome]))
     parts: list[RenderableType] = [title, head, Text(), rules]
     return Group(*parts, Text(), notes) if result.notes else Group(*parts)
@@ -41,11 +42,11 @@ def what_if_table(table: WhatIf) -> RenderableType:
     lines = Table.grid(padding=(0, 1, 0, 0))
     said = Table.grid(padding=(0, 1, 0, 0))
     for number, run in enumerate(table.runs, start=1):
-        lines.add_row(f"run {number}:", Text(f"{run.run} ({run.model})"))
+        lines.add_row(f"run {number}:", _text(f"{run.run} ({run.model})"))
         said.add_row("-", Text(let_through(run, f"run {number}")))
     parts: list[RenderableType] = [
         Text("what a gate on one figure alone would let through", style="bold"),
-        Text(f"bounds of {table.origin}: {bounds}"),
+        _text(f"bounds of {table.origin}: {bounds}"),
         lines,
     ]
     for start in range(0, len(table.runs), _ABREAST):
@@ -82,7 +83,13 @@ def _gates(names: list[str]) -> str:
 
 
 def _ruling(ruling: Ruling) -> Text:
-    return Text(f"{ruling.rule.title}\n{measured(ruling)}\n{ruling.reason}")
+    return Text("\n").join(map(_text, (ruling.rule.title, measured(ruling), ruling.reason)))
+
+
+def _text(text: str) -> Text:
+    """One paragraph; control characters, which would move the cursor or colour the terminal, are shown as U+FFFD."""
+    line = " ".join(text.split())
+    return Text("".join("\ufffd" if unicodedata.category(char) == "Cc" else char for char in line))
 
 
 def _trial(trial: Trial) -> Text:

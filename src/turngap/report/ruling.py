@@ -13,12 +13,14 @@ def verdict(result: GateResult) -> str:
     """``FAIL: 1 of 4 rules failed, 1 could not be decided``."""
     total = len(result.rulings)
     failed, undecided = result.count(Outcome.FAIL), result.count(Outcome.UNDECIDED)
+    if total == 1:
+        word = {Outcome.PASS: "is kept", Outcome.FAIL: "failed", Outcome.UNDECIDED: "could not be decided"}
+        return f"{LABEL[result.outcome]}: the rule {word[result.outcome]}"
     if not failed and not undecided:
-        return f"PASS: {'the rule is' if total == 1 else f'all {total} rules are'} kept"
-    rules = "1 rule" if total == 1 else f"{total} rules"
-    parts = [f"{failed} of {rules} failed"] if failed else []
+        return f"PASS: all {total} rules are kept"
+    parts = [f"{failed} of {total} rules failed"] if failed else []
     if undecided:
-        parts.append(f"{undecided} could not be decided" if failed else f"{undecided} of {rules} could not be decided")
+        parts.append(f"{undecided} {'' if failed else f'of {total} rules '}could not be decided")
     return f"{LABEL[result.outcome]}: {', '.join(parts)}"
 
 
