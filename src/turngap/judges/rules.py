@@ -102,7 +102,7 @@ class RulesJudge:
             said = "says something" if prediction.content.strip() else "does nothing"
             finding = Fault.MISSING_CALL, f"{said} where {_names(reference.calls)} is due"
         else:
-            sources = _sources(case.conversation, case.conversation.messages[: case.decision.position])
+            sources = sources_of(case.conversation, case.conversation.messages[: case.decision.position])
             finding = self._texts([prediction.content], [reference.content], sources)
         return _verdict(finding, suspicion.of_turn(case))
 
@@ -161,7 +161,7 @@ class RulesJudge:
         theirs = [_without(facts.of_text(text), heard) for text in closing]
         ours = [facts.of_text(message.content) for message in acted]
         lived = [message for event in case.trajectory.events for message in _given(event)]
-        known, codes = facts.union(_sources(case.conversation, [*case.conversation.messages, *lived]))
+        known, codes = facts.union(sources_of(case.conversation, [*case.conversation.messages, *lived]))
         return _difference(ours, theirs, known, codes) or self._unlike(
             "\n".join(message.content for message in acted), "\n".join(closing)
         )
@@ -227,7 +227,7 @@ def _extra_reads(
     decision: Decision,
 ) -> _Finding | None:
     """Whether what is called beside the due calls does no harm: reads that work and ask for what is known."""
-    known, _ = facts.union(_sources(conversation, conversation.messages[: decision.position]))
+    known, _ = facts.union(sources_of(conversation, conversation.messages[: decision.position]))
     later = _later_calls(conversation, decision)
     for call in extra:
         if not reads(call):
@@ -262,7 +262,7 @@ def _names(calls: Iterable[ToolCall]) -> str:
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-def _sources(conversation: Conversation, messages: Iterable[Message]) -> Iterator[Facts]:
+def sources_of(conversation: Conversation, messages: Iterable[Message]) -> Iterator[Facts]:
     """What an agent may know from: policy, tools, and everything said, called and returned in `messages`."""
     yield facts.of_text(conversation.policy)
     if conversation.tools:
