@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "judge": ("turngap.cli.judge:judge", "Hold a judge against people: sample, calibrate."),
     "inspect": ("turngap.cli.inspect:inspect", "Say what is in a file of recorded conversations."),
     "convert": ("turngap.cli.convert:convert", "Rewrite recorded conversations in another format."),
+    "report": ("turngap.cli.report:report", "Write stored runs as one page that opens offline, or as Markdown."),
     "list": ("turngap.cli.list:show", "List the known models, formats or judges."),
 }
 """Verb -> where it lives, and the line that `turngap --help` shows for it."""

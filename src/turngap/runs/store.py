@@ -142,6 +142,11 @@ class RunStore:
     ) -> None:
         self.close()
 
+    @property
+    def created(self) -> str:
+        """When the run began: UTC, ISO 8601."""
+        return self._register.manifest.created
+
     # ---- conversations
 
     def add_conversations(self, conversations: Iterable[Conversation]) -> int:

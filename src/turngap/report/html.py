@@ -1,0 +1,140 @@
+"""A report as one page that opens offline: styles, charts and their scripts are inside, nothing is fetched.
+
+What comes from data is text: Jinja escapes it, and nothing of it is ever markup, a link, a style or a script. The page
+forbids the rest by its own policy: scripts and styles run only if they are the very ones that were put in (by hash),
+pictures only from the page itself, and there is no network. Texts are shown byte for byte; only what no page can hold
+(lone surrogates, NUL) appears as U+FFFD.
+
+Without scripts the page is complete: every chart is a picture too, and its values are a table.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from turngap import jsonio
+from turngap.errors import MissingExtra
+from turngap.report import charts
+from turngap.report.document import Chart, Column, Document, chart_table
+
+try:
+    import jinja2
+    from markupsafe import Markup, escape
+except ImportError as error:
+    raise MissingExtra(
+        f"an HTML report needs the package {error.name or 'jinja2'}: pip install 'turngap[report]'"
+    ) from None
+
+_INERT = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+class _Picture(msgspec.Struct, frozen=True):
+    """A chart for pages without scripts, as addresses that hold the picture itself."""
+
+    light: str
+    dark: str
+
+
+class _Group(msgspec.Struct, frozen=True):
+    """Neighbouring columns with one heading above them."""
+
+    title: str
+    span: int
+
+
+def render(document: Document) -> str:
+    """The page.
+
+    Raises:
+        MissingExtra: when imported, if the extra ``report`` is not installed.
+    """
+    style = _asset("page.css")
+    scripts = [charts.scripts(), _asset("page.js")] if document.charts else []
+    data = {
+        "charts": {chart.name: charts.specification(chart) for chart in document.charts},
+        "themes": {"light": charts.theme(dark=False), "dark": charts.theme(dark=True)},
+    }
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            document=document,
+            policy=_policy(style, scripts),
+            # These are ours, and have to stand as they are: their hashes are in the policy.
+            style=Markup(style),  # noqa: S704 - a file of this package
+            scripts=[Markup(script) for script in scripts],  # noqa: S704 - a file of this package, and vl-convert's bundle
+            data=Markup(inert_json(data)),  # noqa: S704 - holds no character that HTML knows
+            pictures={chart.name: _picture(chart) for chart in document.charts},
+        )
+    )
+
+
+def exact(text: str) -> Markup:
+    """Text as it is, for an element: what HTML would change on reading is written so that it comes out unchanged."""
+    kept = jsonio.clean(str(text)).replace("\x00", "\ufffd")
+    return Markup(str(escape(kept)).replace("\r", "&#13;"))  # noqa: S704 - escaped in this very line
+
+
+def inert_json(value: Any) -> str:
+    """Strict JSON without a character that could end a script element or mean anything to HTML."""
+    return jsonio.dumps(value).translate(_INERT)
+
+
+def _policy(style: str, scripts: Sequence[str]) -> str:
+    sources = {
+        "default-src": ["'none'"],
+        "img-src": ["data:"],
+        "style-src": [_hash(style)],
+        "script-src": [_hash(script) for script in scripts] or ["'none'"],
+        "base-uri": ["'none'"],
+        "form-action": ["'none'"],
+    }
+    return "; ".join(f"{name} {' '.join(allowed)}" for name, allowed in sources.items())
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _picture(chart: Chart) -> _Picture:
+    return _Picture(*(_address(charts.svg(chart, dark=dark)) for dark in (False, True)))
+
+
+def _address(svg: str) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _groups(columns: Sequence[Column]) -> list[_Group]:
+    """Runs of columns with the same group, in order."""
+    found: list[_Group] = []
+    for column in columns:
+        if found and found[-1].title == column.group:
+            found[-1] = _Group(column.group, found[-1].span + 1)
+        else:
+            found.append(_Group(column.group, 1))
+    return found
+
+
+def _asset(name: str) -> str:
+    return (files("turngap.report") / "page" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(exact=exact, chart_table=chart_table, runs_of_groups=_groups)
+    return environment
