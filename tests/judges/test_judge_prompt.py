@@ -146,3 +146,14 @@ def test_asking_again_changes_the_request(boat_conversation: Conversation) -> No
     assert second[0] == first[0]
     assert second[1]["content"].startswith(first[1]["content"])
     assert "it was empty" in second[1]["content"]
+
+
+def test_a_case_that_starts_late_shows_what_was_given(boat_conversation: Conversation) -> None:
+    """A judge must not hold against the candidate that it did not do what was done before it began."""
+    case = msgspec.structs.replace(boat_conversation, start=2)
+    replayed = Trajectory(conversation="boat", events=(Spoken(message=UserMessage(content="Yes.")),))
+    shown = sections(prompt.workflow(WorkflowCase(conversation=case, trajectory=replayed)))
+    given = shown["The part of it that was given to the candidate:"]
+    assert [message["role"] for message in given] == ["user", "assistant", "tool", "assistant"]
+    whole = sections(prompt.workflow(WorkflowCase(conversation=boat_conversation, trajectory=replayed)))
+    assert len(whole) == len(shown) - 1

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from chatserver import ChatServer, call
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -270,3 +272,20 @@ def test_recorded_predictions_have_no_own_history(boats: Path, tmp_path: Path) -
     predictions.write_text('{"conversation": "x", "decision": 0, "message": {"role": "assistant", "content": "a"}}\n')
     with pytest.raises(UsageError, match="leave out horizon"):
         run(config(boats, f"recorded/{predictions}"), tmp_path / "run")
+
+
+def test_equal_questions_are_asked_once(boats: Path, tmp_path: Path, chat_server: Callable[..., ChatServer]) -> None:
+    """The run's call cache serves all starts: the run from the first decision repeats what the replay has asked."""
+    server = chat_server(lambda _body, _count: call("find_customer", {"email": "a@example.org"}))
+
+    def asked(*protocols: str) -> int:
+        before = len(server.requests)
+        model = ModelConfig(spec="openai/wrong", base_url=server.url, concurrency=1)
+        wanted = EvalConfig(data=DataConfig(paths=(str(boats),)), model=model, protocols=protocols)
+        run(wanted, tmp_path / "run")
+        return len(server.requests) - before
+
+    assert asked("replay") == 3  # attempts; both conversations begin alike
+    # Six starts of three attempts; those at the first decisions are known, those at the second ones are the same.
+    assert asked("replay", "horizon") == 3 * 3
+    assert asked("replay", "horizon") == 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from chatserver import ChatServer, call
 
 from turngap import samples
 from turngap.config import DataConfig, EvalConfig, MatchConfig, ModelConfig, ReplayConfig
@@ -257,6 +258,34 @@ def test_evaluating_the_cases_fails_in_the_same_way(tmp_path: Path, model: str, 
             assert (problem.category, problem.decision) == (origin["category"], origin["case_decision"])
             assert origin["run"] == "run" and origin["file"].endswith("retail.jsonl")
             assert len(conversation.messages) <= origin["messages"]
+
+
+def test_a_server_is_asked_once_and_cutting_again_is_free(
+    tmp_path: Path, boat_conversation: Conversation, chat_server: Callable[..., ChatServer]
+) -> None:
+    """Real models too: answers are kept in the run, so the same search asks nothing and finds the same case."""
+
+    def answer(body: dict[str, Any], _count: int) -> Any:
+        looked_up = any(message["role"] == "tool" and "BK-1042" in message["content"] for message in body["messages"])
+        name, arguments = (
+            ("find_customer", {"email": "a@x.org"}) if looked_up else ("get_booking", {"booking_id": "BK-1042"})
+        )
+        return call(name, arguments)
+
+    server = chat_server(answer)
+    write([boat_conversation], tmp_path / "boats.jsonl")
+    config = EvalConfig(
+        data=DataConfig(paths=(str(tmp_path / "boats.jsonl"),)),
+        model=ModelConfig(spec="openai/pelican", base_url=server.url),
+        protocols=("replay",),
+    )
+    asyncio.run(evaluate(config, tmp_path / "run", Services(progress=Quiet())))
+    (first,) = cases_of(tmp_path / "run")
+    before = len(server.requests)
+    assert cases_of(tmp_path / "run") == [first]
+    assert len(server.requests) == before
+    assert isinstance(first, Case) and first.origin.start == 1
+    assert len(first.conversation.messages) == 4
 
 
 def test_only_failed_replays_can_be_cut(tmp_path: Path, boat_conversation: Conversation) -> None:

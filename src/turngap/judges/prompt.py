@@ -23,6 +23,7 @@ from turngap.data import (
     Spoken,
     ToolCall,
     ToolMessage,
+    segments,
 )
 from turngap.judges.base import TurnCase, WorkflowCase
 from turngap.judges.fence import fenced
@@ -118,6 +119,7 @@ def workflow(case: WorkflowCase) -> Messages:
     sections = [
         *_workplace(case.conversation),
         ("The reference conversation:", list(_messages(case.conversation.messages))),
+        *_given(case.conversation),
         ("The candidate's replay, to be assessed:", [_event(event) for event in case.trajectory.events]),
     ]
     return _request(WORKFLOW, sections, "Did the candidate do the job?")
@@ -135,6 +137,7 @@ def label(case: WorkflowCase, failed: dict[str, Any], labels: Mapping[str, str])
     sections = [
         *_workplace(case.conversation),
         ("The reference conversation:", list(_messages(case.conversation.messages))),
+        *_given(case.conversation),
         ("The candidate's replay:", [_event(event) for event in case.trajectory.events]),
         ("Where it failed first:", failed),
         ("The labels:", dict(labels)),
@@ -154,6 +157,13 @@ def _workplace(conversation: Conversation) -> list[tuple[str, Any]]:
         for tool in conversation.tools
     ]
     return [("The policy:", conversation.policy), ("The tools:", tools)]
+
+
+def _given(conversation: Conversation) -> list[tuple[str, Any]]:
+    """Where a case starts late: what the candidate was given before it acted. Nothing for a whole recording."""
+    turns = segments(conversation) if conversation.start else []
+    before = conversation.messages[: turns[0].begin] if turns else ()
+    return [("The part of it that was given to the candidate:", list(_messages(before)))] if before else []
 
 
 def _messages(messages: Iterable[Message]) -> Iterator[dict[str, Any]]:

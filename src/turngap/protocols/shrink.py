@@ -7,8 +7,9 @@ The search, deterministic and each step checked by a replay of exactly what woul
    (the failing decision itself where the model fails on gold history, the first one where only its own history leads
    there), with as little of the recording behind the failure as that takes;
 2. of the given history, whole turns are left out while the failure remains, then single calls with their results.
-   A case that nobody could solve is no test. So what the failing recorded calls are made of stays (a value of their
-   arguments that the history holds must not get lost), and so does the turn before, which the user's words answer.
+   A case that nobody could solve is no test. So what the failing recorded decision is made of stays (a value of its
+   calls, or a number of its text, that the history holds must not get lost), and so does the turn before, which the
+   user's words answer.
 
 A case is a `Conversation` whose `start` is the first decision that the model makes: evaluated like any other recording,
 it fails in the same way. It keeps the id of the conversation it was cut from; its metadata say where it is from.
@@ -19,6 +20,7 @@ call cache where it has them, and count all the same, so that repeating a search
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -48,6 +50,8 @@ from turngap.protocols.reduction import reduce
 
 METADATA = "turngap_case"
 """Key of a case's metadata under which stands where it came from."""
+
+_WITH_DIGITS = re.compile(r"\w*\d(?:[\w.:/-]*\w)?")
 
 _Span = tuple[int, int]
 """Messages from the first index up to the second."""
@@ -296,13 +300,18 @@ def _place(trajectory: Trajectory, problem: Problem) -> int | None:
 
 
 def _values(failing: Decision, conversation: Conversation) -> frozenset[str]:
-    """What the recorded calls at a failure are made of, as far as the history before it holds it."""
-    recorded = frozenset(
-        str(value).casefold()
+    """What the recorded decision at a failure is made of, as far as the history before it holds it.
+
+    Those are the arguments of its calls, or what its text says with digits: numbers, dates, ids.
+    """
+    stated = _WITH_DIGITS.findall(failing.reference.content) if failing.kind == "text" else []
+    arguments = [
+        str(value)
         for call in failing.reference.calls
         for _, value in leaves(call.arguments or {})
         if not isinstance(value, bool)
-    )
+    ]
+    recorded = frozenset(value.casefold() for value in (*stated, *arguments))
     return _said(conversation.messages[: failing.position], recorded)
 
 
