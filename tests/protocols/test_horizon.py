@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from chatserver import ChatServer, call
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turngap.analysis.summary import Summary, summarise
@@ -161,6 +161,7 @@ def erratic(choices: list[int]) -> ScriptedModel:
     return ScriptedModel(answer)
 
 
+@settings(deadline=None)  # asyncio.run alone can take that long on a busy machine
 @given(st.lists(st.integers(0, 8), max_size=16), st.integers(0, 3))
 def test_how_far_it_may_go_does_not_change_how_far_it_gets(choices: list[int], place: int) -> None:
     """Whether h decisions are survived is the same for every limit that is at least h: one run gives the whole curve."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turngap.protocols.reduction import reduce
@@ -21,6 +21,7 @@ def run(parts: list[int], needed: set[int]) -> tuple[tuple[int, ...], list[tuple
     return asyncio.run(reduce(parts, holds)), asked
 
 
+@settings(deadline=None)  # asyncio.run alone can take that long on a busy machine
 @given(st.integers(0, 20), st.sets(st.integers(0, 19)))
 def test_exactly_what_is_needed_is_left(length: int, needed: set[int]) -> None:
     """Where the parts matter one by one, all others go, the order stays, and nothing is asked twice."""
@@ -31,6 +32,7 @@ def test_exactly_what_is_needed_is_left(length: int, needed: set[int]) -> None:
     assert len(asked) == len(set(asked))
 
 
+@settings(deadline=None)  # asyncio.run alone can take that long on a busy machine
 @given(st.sets(st.sets(st.integers(0, 7), max_size=3).map(frozenset), min_size=1, max_size=4))
 def test_nothing_can_be_left_out_alone(wanted: set[frozenset[int]]) -> None:
     """Whatever holds, the result holds and none of its parts is superfluous by itself."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turngap.config import MatchConfig, ReplayConfig
@@ -92,6 +92,7 @@ def erratic(choices: list[int]) -> ScriptedModel:
     return ScriptedModel(answer)
 
 
+@settings(deadline=None)  # asyncio.run alone can take that long on a busy machine
 @given(recordings(), st.lists(st.integers(0, 8), max_size=20), st.sampled_from(["stop", "continue", "repair-first"]))
 def test_a_start_at_the_first_decision_is_a_plain_replay(
     conversation: Conversation, choices: list[int], after: str
@@ -101,6 +102,7 @@ def test_a_start_at_the_first_decision_is_a_plain_replay(
     assert play(erratic(choices), conversation, Window(start=0), after_failure=after) == plain
 
 
+@settings(deadline=None)  # asyncio.run alone can take that long on a busy machine
 @given(recordings())
 def test_from_every_start_the_recording_completes_itself(conversation: Conversation) -> None:
     """Given history, then what the recording did, make the recording again; no attempt is spent."""
@@ -111,6 +113,7 @@ def test_from_every_start_the_recording_completes_itself(conversation: Conversat
         assert conversation.messages[:begin] + trajectory.messages() == conversation.messages
 
 
+@settings(deadline=None)  # asyncio.run alone can take that long on a busy machine
 @given(recordings(), st.lists(st.integers(0, 8), max_size=20))
 def test_the_given_history_is_exactly_what_was_recorded_before(conversation: Conversation, choices: list[int]) -> None:
     """The first thing a model is asked from a start is asked on gold history, for that decision, at a fresh attempt."""
@@ -126,6 +129,7 @@ def test_the_given_history_is_exactly_what_was_recorded_before(conversation: Con
         )
 
 
+@settings(deadline=None)  # asyncio.run alone can take that long on a busy machine
 @given(recordings(), st.data(), st.lists(st.integers(0, 8), max_size=20))
 def test_a_case_that_starts_late_is_a_replay_from_there(
     conversation: Conversation, data: st.DataObject, choices: list[int]
@@ -137,6 +141,7 @@ def test_a_case_that_starts_late_is_a_replay_from_there(
     assert play(erratic(choices), case) == play(erratic(choices), conversation, Window(start=start))
 
 
+@settings(deadline=None)  # asyncio.run alone can take that long on a busy machine
 @given(recordings(), st.data(), st.lists(st.integers(0, 8), max_size=20))
 def test_a_stop_only_cuts_what_comes_after(conversation: Conversation, data: st.DataObject, choices: list[int]) -> None:
     """A replay that stops at a decision is the beginning of one that does not, with the same first error before it."""
