@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from turngap.metrics.interval import wilson
 from turngap.metrics.paired import (
     Difference,
     conversations_needed,
+    difference_of,
     holm,
     mcnemar,
     no_difference,
@@ -159,12 +161,13 @@ def _clustered(
 
 
 @pytest.mark.slow
-def test_the_interval_covers_the_truth_in_93_to_97_of_100() -> None:
-    """On clustered decisions with known truth the nominal 95% interval covers 93% to 97%."""
-    chance = np.random.default_rng(12)
+@pytest.mark.parametrize("conversations", [15, 80])
+def test_the_interval_covers_the_truth_in_93_to_97_of_100(conversations: int) -> None:
+    """On clustered decisions with known truth the nominal 95% interval covers 93% to 97%, also with few of them."""
+    chance = np.random.default_rng(5)
     effect, covered, rounds = 0.12, 0, 1000
     for seed in range(rounds):
-        found = paired_difference(*_clustered(chance, effect, 80), seed=seed)
+        found = paired_difference(*_clustered(chance, effect, conversations), seed=seed)
         assert found.ci95 is not None
         covered += found.ci95[0] <= effect <= found.ci95[1]
     assert 0.93 <= covered / rounds <= 0.97, covered / rounds
@@ -238,6 +241,20 @@ def test_the_number_needed_gives_the_promised_power() -> None:
         found += p < 0.05
     # Three standard errors of a share of 0.8 in 500 are 0.054; clipping at 0 and 1 takes a little off the effect.
     assert 0.73 <= found / rounds <= 0.86, (needed, found / rounds)
+
+
+def test_the_difference_of_two_estimates_is_newcombes() -> None:
+    """From two Wilson intervals comes Newcombe's hybrid interval, as in his paper's example of 56/70 and 48/80."""
+    found = difference_of((48 / 80, wilson(48, 80) or (0, 1)), (56 / 70, wilson(56, 70) or (0, 1)))
+    assert found[0] == pytest.approx(0.2)
+    assert found[1] == pytest.approx((0.0524, 0.3339), abs=1e-4)
+
+
+def test_the_difference_of_two_certainties_knows_its_limits() -> None:
+    """0 of 77 against a sure prediction of 0 is not sure to be equal."""
+    value, (low, high) = difference_of((0.0, (0.0, 0.0)), (0.0, wilson(0, 77) or (0, 1)))
+    assert (value, low) == (0, 0)
+    assert high == pytest.approx(0.0475, abs=1e-4)
 
 
 def test_order_and_names_do_not_matter() -> None:

@@ -22,7 +22,7 @@ from turngap.analysis.scorer import headline
 from turngap.analysis.walk import walk
 from turngap.data import Figure, Score, Trajectory, decisions
 from turngap.metrics.interval import wilson
-from turngap.metrics.paired import Difference
+from turngap.metrics.paired import Difference, difference_of
 from turngap.metrics.resample import RESAMPLES, Numbers, interval_of, ratio
 from turngap.runs.store import RunStore
 
@@ -66,7 +66,7 @@ class Link(msgspec.Struct, frozen=True, kw_only=True):
     measured: Figure
     """Over the same conversations."""
     gap: Difference
-    """Measured less predicted, over conversations that have both, drawn again together."""
+    """Measured less predicted; the interval puts those of both together (`difference_of`)."""
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,38 +220,45 @@ def _link(rows: Sequence[_Row], basis: _Basis, attempts: int, seed: int) -> Link
     if not rows:
         return None
     rates = _Rates(rows, text, tool, attempts)
-    predicted, ci95 = interval_of(rates.predicted, len(rows), seed=seed)
-    measured = [row for row in rows if basis.outcome in row.outcome]
-    outcomes = [row.outcome[basis.outcome] for row in measured]
-    both = _Rates(measured, text, tool, attempts)
-    totals, ones = np.array(outcomes), np.ones(len(outcomes))
-    gap, gap_ci95 = interval_of(
-        lambda counts: ratio(counts, totals, ones) - both.predicted(counts),
-        len(measured),
-        seed=seed,
-        bounds=(-1.0, 1.0),
-    )
+    p_text, p_tool = _rate(rows, text, seed), _rate(rows, tool, seed)
+    predicted = _prediction(rates, p_text, p_tool, len(rows), seed)
+    outcomes = [row.outcome[basis.outcome] for row in rows if basis.outcome in row.outcome]
     successes = round(math.fsum(outcomes))
+    measured = Figure(
+        value=successes / len(outcomes) if outcomes else None, n=len(outcomes), ci95=wilson(successes, len(outcomes))
+    )
     return Link(
         name=basis.name,
         meaning=basis.meaning,
-        p_text=_rate(rows, text, seed),
-        p_tool=_rate(rows, tool, seed),
+        p_text=p_text,
+        p_tool=p_tool,
         attempts=attempts,
-        predicted=Figure(value=predicted, n=len(rows) if predicted is not None else 0, ci95=ci95),
+        predicted=predicted,
         measured_name=basis.measured_name,
-        measured=Figure(
-            value=successes / len(outcomes) if outcomes else None,
-            n=len(outcomes),
-            ci95=wilson(successes, len(outcomes)),
-        ),
-        gap=Difference(
-            value=gap,
-            n=len(measured) if gap is not None else 0,
-            clusters=len(measured) if gap is not None else 0,
-            ci95=gap_ci95,
-        ),
+        measured=measured,
+        gap=_gap(predicted, measured),
     )
+
+
+def _prediction(rates: _Rates, p_text: Figure, p_tool: Figure, n: int, seed: int) -> Figure:
+    value, ci95 = interval_of(rates.predicted, n, seed=seed)
+    if value is None or ci95 is None:
+        return Figure(value=None, n=0)
+    # A rate of exactly 0 or 1 stays so in every draw; its own interval says how far it could be from that.
+    ends = [ci95[0], ci95[1]]
+    for at, rate in enumerate((p_text, p_tool)):
+        if rate.value in (0.0, 1.0) and rate.ci95 is not None:
+            replaced = [p_text.value, p_tool.value]
+            replaced[at] = rate.ci95[0] if rate.value else rate.ci95[1]
+            ends.append(rates.at(replaced))
+    return Figure(value=value, n=n, ci95=(min(ends), max(ends)))
+
+
+def _gap(predicted: Figure, measured: Figure) -> Difference:
+    if predicted.value is None or predicted.ci95 is None or measured.value is None or measured.ci95 is None:
+        return Difference(value=None, n=0, clusters=0)
+    value, ci95 = difference_of((predicted.value, predicted.ci95), (measured.value, measured.ci95))
+    return Difference(value=value, n=measured.n, clusters=measured.n, ci95=ci95)
 
 
 class _Rates:
@@ -272,6 +279,12 @@ class _Rates:
             rate = 1 - (1 - ratio(counts, sums, masses)) ** self._attempts
             product *= np.where(lengths > 0, rate[:, np.newaxis] ** lengths, 1.0)
         return _mean(counts, product)
+
+    def at(self, rates: Sequence[float | None]) -> float:
+        """Completion of these conversations at given rates; a missing one belongs to decisions that nobody has."""
+        chances = [1 - (1 - (1.0 if rate is None else rate)) ** self._attempts for rate in rates]
+        product = np.prod([one**lengths for one, lengths in zip(chances, self._lengths, strict=True)], axis=0)
+        return float(product.mean())
 
 
 def _mean(counts: Numbers, values: Numbers) -> Numbers:

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, wilson
+from turngap.metrics.resample import expanded_level
 
 _FLIPS = 20_000
 """Random sign patterns of a test that cannot be computed exactly."""
@@ -33,7 +34,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     clusters: int
     """Conversations that the pairs belong to."""
     ci95: Interval | None = None
-    """Cluster bootstrap; see `paired_difference` for pairs that never differ."""
+    """Cluster bootstrap, unless a function says otherwise; see `paired_difference` for pairs that never differ."""
 
     @property
     def clear(self) -> bool:
@@ -63,8 +64,25 @@ def paired_difference(
     if not differences:
         return Difference(value=None, n=0, clusters=0)
     value = math.fsum(differences) / len(differences)
-    ci95 = cluster_bootstrap(differences, clusters, seed=seed, bounds=(-1.0, 1.0)) if any(differences) else None
-    return Difference(value=value, n=len(differences), clusters=count, ci95=ci95 or no_difference(count))
+    if not any(differences):
+        return Difference(value=value, n=len(differences), clusters=count, ci95=no_difference(count))
+    level = expanded_level(max(count, 2))
+    ci95 = cluster_bootstrap(differences, clusters, seed=seed, bounds=(-1.0, 1.0), level=level)
+    return Difference(value=value, n=len(differences), clusters=count, ci95=ci95)
+
+
+def difference_of(first: tuple[float, Interval], second: tuple[float, Interval]) -> tuple[float, Interval]:
+    """Second less first, for two estimates with their own 95% intervals, however these were found.
+
+    Each end takes the distances of the two estimates to their own ends and adds them as variances are added (MOVER:
+    Newcombe; Zou and Donner). It takes the estimates for independent, and errs on the wide side where they rise and
+    fall together. Unlike a bootstrap it knows that 0 of 77 is not exactly 0.
+    """
+    (one, (one_low, one_high)), (other, (other_low, other_high)) = first, second
+    value = other - one
+    low = value - math.hypot(other - other_low, one_high - one)
+    high = value + math.hypot(other_high - other, one - one_low)
+    return value, (max(-1.0, low), min(1.0, high))
 
 
 def no_difference(clusters: int, *, level: float = LEVEL) -> Interval:
