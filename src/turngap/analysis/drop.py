@@ -1,8 +1,8 @@
 """How far a figure fell from one run to another, over the units that both measured.
 
 Units are paired by conversation and decision, never by position. The interval is a cluster bootstrap that draws whole
-conversations, so that both runs are drawn alike. Where no pair differs a bootstrap would claim certainty; the interval
-is then what the number of conversations allows.
+conversations, so that both runs are drawn alike, and makes up for few of them (`turngap.metrics.resample`). Where no
+pair differs a bootstrap would claim certainty; the interval is then what the number of conversations allows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turngap.analysis.figure import Columns, Kind, columns
 from turngap.analysis.sample import Sample
 from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap
 from turngap.metrics.paired import no_difference
-from turngap.metrics.resample import ratio, resampled
+from turngap.metrics.resample import expanded_level, ratio, resampled
 
 _TAIL = 50
 """Draws that have to lie beyond each end of an interval."""
@@ -51,14 +51,16 @@ def drop(before: Sample, after: Sample, *, among: Collection[str], seed: int, le
     first, second = [one.values[at] for at, _ in pairs], [other.values[at] for _, at in pairs]
     weights = [one.weights[at] for at, _ in pairs], [other.weights[at] for _, at in pairs]
     value = _mean(first, weights[0]) - _mean(second, weights[1])
+    clusters = len(set(conversations))
+    wide = expanded_level(max(clusters, 2), level=level)
     if first == second and weights[0] == weights[1]:
-        ends: Interval | None = no_difference(len(set(conversations)), level=level)
+        ends: Interval | None = no_difference(clusters, level=level)
     elif before.measure.kind is Kind.POOLED:
-        ends = _of_ratios((first, second), weights, conversations, seed=seed, level=level)
+        ends = _of_ratios((first, second), weights, conversations, seed=seed, level=wide)
     else:
         # Drawn as a rise, as `turngap compare` does, so that both show the same ends.
         rises = [new - old for old, new in zip(first, second, strict=True)]
-        rise = cluster_bootstrap(rises, conversations, seed=seed, bounds=(-1.0, 1.0), level=level)
+        rise = cluster_bootstrap(rises, conversations, seed=seed, bounds=(-1.0, 1.0), level=wide)
         ends = None if rise is None else (-rise[1], -rise[0])
     return Drop(value=value, n=len(pairs), interval=ends)
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, stdtrit
 
-from turngap.metrics.interval import Interval
+from turngap.metrics.interval import LEVEL, Interval
 
 Numbers = npt.NDArray[np.float64]
 Statistic = Callable[[Numbers], Numbers]
@@ -82,12 +82,12 @@ def interval_of(
     return value, (min(float(low), value), max(float(high), value))
 
 
-def expanded_level(clusters: int) -> float:
-    """The level at which percentiles have to be taken so that they cover 95% with so many clusters (two or more).
+def expanded_level(clusters: int, *, level: float = LEVEL) -> float:
+    """The level at which percentiles have to be taken so that they cover `level` with so many clusters (two or more).
 
     The tail is that of the normal distribution beyond sqrt(n / (n - 1)) times the t quantile with n - 1 degrees.
     """
-    reach = float(stdtrit(clusters - 1, 0.975)) * math.sqrt(clusters / (clusters - 1))
+    reach = float(stdtrit(clusters - 1, (1 + level) / 2)) * math.sqrt(clusters / (clusters - 1))
     return min(_HIGHEST, float(1 - 2 * ndtr(-reach)))
 
 
