@@ -52,6 +52,7 @@ def test_missing_figures_are_spoken_for_or_left_out() -> None:
     """ROUGE, exact calls and completion stand in; a figure without units says nothing; nothing at all is said."""
     stand_ins = {"text.rouge1": TEXT, "strict.exact": TOOL, "replay.completed": finding(-0.04, -4.8, 4.8, 1)}
     assert verdict(stand_ins).startswith("text +25.2, tool +5.9, workflow +0.0: turn gains did not transfer")
+    assert verdict({"turn.success": TEXT}) == "all +25.2: all turns got better; no workflow figure to hold that against"
     empty = Finding(Difference(value=None, n=0, clusters=0), None)
     assert verdict({"turn.success.text": empty}) == "nothing to compare"
     assert verdict({"turn.success.text": TEXT, "turn.success.tool": empty}) == (

@@ -20,7 +20,8 @@ _SPEAKERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tool", ("turn.success.tool", "strict.exact", "strict.arg_f1")),
     ("workflow", ("workflow.success", "replay.completed")),
 )
-"""What a sentence calls it, and the figures that may speak for it, the first one that was compared."""
+"""What a sentence calls it, and the figures that may speak for it, the first one that was compared. `turn.success`
+speaks for all turns where neither text nor tool turns were compared."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -52,6 +53,9 @@ def verdict(findings: Mapping[str, Finding]) -> str:
         found = next((findings[name] for name in names if name in findings and findings[name].difference.n), None)
         if found is not None:
             spoken[word] = found
+    whole = findings.get("turn.success")
+    if "text" not in spoken and "tool" not in spoken and whole is not None and whole.difference.n:
+        spoken = {"all": whole, **spoken}
     if not spoken:
         return "nothing to compare"
     numbers = ", ".join(f"{word} {_points(found.difference.value)}" for word, found in spoken.items())

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from turngap.analysis.compare import Comparison, Contrast, PairedFigure
 from turngap.analysis.panel import Contestant
-from turngap.analysis.ranks import Flip, Order, Ranks
+from turngap.analysis.ranks import Flip, Hidden, Order, Ranks
 from turngap.report.table import percent
 
 _FLIPS = 3  # flips that are shown; all of them are in --json
@@ -29,18 +29,28 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     """All of a comparison."""
     letters = {run.label: _letter(at) for at, run in enumerate(comparison.runs)}
     parts: list[RenderableType] = [_runs(comparison.runs, letters)]
-    parts += [Text(f"NOT COMPARABLE, forced: {line}", style="bold") for line in comparison.forced]
-    parts += [Text(f"note: {line}") for line in comparison.notes]
+    parts += [Text(f"NOT COMPARABLE, forced: {_short(line, letters)}", style="bold") for line in comparison.forced]
+    parts += [Text(f"note: {_short(line, letters)}") for line in comparison.notes]
     for contrast in comparison.contrasts:
         parts += [Text(), *_contrast(contrast, letters, comparison.see)]
     parts += [Text(), _legend(comparison)]
-    if len(comparison.runs) > 2 or comparison.ranks.flips:
+    if any(one.left_out for one in comparison.coverage):
+        parts += [Text(), Text("over everything that each run has measured: % (n)", style="italic")]
+        parts += [_full(comparison, letters)]
+    if len(comparison.runs) > 2 or comparison.ranks.flips or any(one.failed for one in comparison.ranks.hidden):
         parts += [Text(), *_ranks(comparison.ranks, letters)]
     return Group(*parts)
 
 
 def _letter(at: int) -> str:
     return chr(ord("A") + at) if at < 26 else f"R{at + 1}"
+
+
+def _short(line: str, letters: dict[str, str]) -> str:
+    """A sentence with letters in the place of names of runs, the longest first: one name may begin another."""
+    for label in sorted(letters, key=len, reverse=True):
+        line = line.replace(label, letters[label])
+    return line
 
 
 def _runs(runs: Sequence[Contestant], letters: dict[str, str]) -> Table:
@@ -122,19 +132,22 @@ def _legend(comparison: Comparison) -> Table:
             "p swaps whole conversations (McNemar's exact test where each has one unit); Holm: corrected for all here.",
             f"see {100 * comparison.see:g}: conversations it takes to see so many points, in 80 of 100 studies.",
             f"judged by: {', '.join(judges)}." if judges else "nothing here was judged.",
-            *_full(comparison),
         )
     )
 
 
-def _full(comparison: Comparison) -> Iterator[str]:
-    """Full-set figures, where they are not those of the table."""
+def _full(comparison: Comparison, letters: dict[str, str]) -> Table:
+    """Full-set figures beside those of the shared units."""
+    table = _plain(1 + len(comparison.runs))
+    table.show_header = True
+    for column, heading in zip(table.columns, ("", *letters.values()), strict=True):
+        column.header = heading
+    rows: dict[str, list[str]] = {}
     for one in comparison.coverage:
-        if one.left_out:
-            yield (
-                f"{one.run}: {one.figure} is {percent(one.full)} over all its {one.full.n} units; "
-                f"{one.left_out} are not in every run"
-            )
+        rows.setdefault(one.figure, []).append(f"{percent(one.full)} ({one.full.n})")
+    for name, cells in rows.items():
+        table.add_row(f"  {name}", *cells)
+    return table
 
 
 def _ranks(ranks: Ranks, letters: dict[str, str]) -> list[RenderableType]:
@@ -155,11 +168,13 @@ def _ranks(ranks: Ranks, letters: dict[str, str]) -> list[RenderableType]:
             table.add_row(f"  {other}", value, interval)
         parts.append(table)
     flips = [flip for flip in ranks.flips if flip.cheap == main]
-    if flips:
+    hidden = [one for one in ranks.hidden if one.cheap == main and one.failed]
+    if flips or hidden:
         parts += [Text(), Text(f"what {main} hides", style="italic")]
-        parts.append(_lines(_sentence(flip, letters) for flip in flips[:_FLIPS]))
+        sentences = [_flip(flip, letters) for flip in flips[:_FLIPS]]
         if len(flips) > _FLIPS:
-            parts.append(Text(f"  and {len(flips) - _FLIPS} more flips (--json)"))
+            sentences.append(f"and {len(flips) - _FLIPS} more leads that do not carry over (--json)")
+        parts.append(_lines((*sentences, *(_hidden(one, letters) for one in hidden))))
     return parts
 
 
@@ -174,7 +189,7 @@ def _orders(orders: Sequence[Order], letters: dict[str, str]) -> Table:
     return table
 
 
-def _sentence(flip: Flip, letters: dict[str, str]) -> str:
+def _flip(flip: Flip, letters: dict[str, str]) -> str:
     leader, other = letters[flip.leader], letters[flip.other]
     ends = (
         f"{other} leads by {-100 * flip.outcome_lead:.1f}"
@@ -186,12 +201,20 @@ def _sentence(flip: Flip, letters: dict[str, str]) -> str:
         f"(so in {flip.certainty:.0%} of draws)"
     )
     if flip.conversations:
-        names = ", ".join(cause.conversation for cause in flip.conversations[:_CONVERSATIONS])
-        more = (
-            f" and {len(flip.conversations) - _CONVERSATIONS} more" if len(flip.conversations) > _CONVERSATIONS else ""
-        )
-        text += f": see {names}{more}, where only {other} succeeds"
+        text += f": see {_named([cause.conversation for cause in flip.conversations])}, where only {other} succeeds"
     return text
+
+
+def _hidden(one: Hidden, letters: dict[str, str]) -> str:
+    return (
+        f"{letters[one.model]}: of {one.n} conversations with every turn good, {len(one.failed)} failed under "
+        f"{one.outcome}: {_named(one.failed)}"
+    )
+
+
+def _named(conversations: Sequence[str]) -> str:
+    more = f" and {len(conversations) - _CONVERSATIONS} more" if len(conversations) > _CONVERSATIONS else ""
+    return ", ".join(conversations[:_CONVERSATIONS]) + more
 
 
 def _plain(columns: int) -> Table:

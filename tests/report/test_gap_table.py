@@ -1,0 +1,55 @@
+"""The gap of one run on a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from pathlib import Path
+
+import pytest
+import scored
+from rich.console import Console
+
+from turngap import samples
+from turngap.analysis.gap import Gap, gap
+from turngap.config import DataConfig, EvalConfig, ModelConfig, ReplayConfig
+from turngap.engines.base import Quiet
+from turngap.protocols.evaluate import Services, evaluate
+from turngap.report.gap_table import gap_report
+from turngap.runs.store import RunStore
+
+
+def text(found: Gap) -> str:
+    """What a terminal of 80 columns shows."""
+    stream = io.StringIO()
+    Console(file=stream, width=80, force_terminal=False, highlight=False).print(gap_report(found, title="[b]m[/b]"))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("after_failure", ["continue", "stop"])
+def test_it_fits_80_columns_and_shows_the_analysis(tmp_path: Path, after_failure: str) -> None:
+    """Chain, propagation, first errors and depths are there, nothing is cut, and a run that stopped says so."""
+    config = EvalConfig(
+        data=DataConfig(paths=(str(samples.path()),)),
+        model=ModelConfig(spec="baseline/noisy?p_text=0.9&p_tool=0.8&after_error=0.4&seed=1"),
+        replay=ReplayConfig(after_failure=after_failure),
+    )
+    asyncio.run(evaluate(config, tmp_path / "run", Services(progress=Quiet())))
+    with RunStore.open(tmp_path / "run") as store:
+        found = gap(store)
+    shown = text(found)
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    assert "…" not in shown
+    assert shown.startswith("[b]m[/b]")
+    assert found.propagation.verdict in " ".join(shown.split())
+    for link in found.chain.links:
+        assert link.name in shown
+        assert f"{100 * (link.measured.value or 0):.1f}" in shown
+    assert ("--after-failure stop" in shown) == (after_failure == "stop")
+
+
+def test_a_run_without_replays_says_so(tmp_path: Path) -> None:
+    """Without replays there is nothing on own history, and that is what is said."""
+    conversations = [scored.conversation("a", "ct")]
+    store = scored.run(tmp_path / "run", conversations, {"turn:rules": [scored.turn("a", 0, "tool", True)]})
+    assert "no replays" in text(gap(store))
