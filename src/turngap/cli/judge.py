@@ -17,7 +17,7 @@ from turngap.report.label_sheet import read_sheet, write_csv, write_jsonl
 from turngap.report.table import console
 from turngap.runs.store import RunStore
 
-judge = typer.Typer(add_completion=False, rich_markup_mode=None, help="Hold a judge against people.")
+judge = typer.Typer(name="judge", add_completion=False, rich_markup_mode=None, help="Hold a judge against people.")
 
 
 @judge.command("sample")
