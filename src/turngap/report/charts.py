@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import msgspec
+
 from turngap.errors import MissingExtra
 from turngap.report.document import Chart
 
@@ -31,7 +33,17 @@ _LONGEST_NAME = 44
 """Characters of a series name in a legend; the table has it whole."""
 _ROW, _BAR, _PAD = 18, 14, 16
 _PERCENT = ".0%"
-_SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-left", "triangle-right"]
+_PATHS = {
+    "circle": "M-0.8,0a0.8,0.8 0 1,0 1.6,0a0.8,0.8 0 1,0 -1.6,0Z",
+    "square": "M-0.7,-0.7H0.7V0.7H-0.7Z",
+    "triangle-up": "M0,-0.8L0.9,0.75H-0.9Z",
+    "diamond": "M0,-0.95L0.7,0L0,0.95L-0.7,0Z",
+    "cross": "M-0.9,-0.3H-0.3V-0.9H0.3V-0.3H0.9V0.3H0.3V0.9H-0.3V0.3H-0.9Z",
+    "triangle-down": "M0,0.8L0.9,-0.75H-0.9Z",
+    "triangle-left": "M-0.8,0L0.75,-0.9V0.9Z",
+}
+"""Vega's name of a mark -> the same mark for a legend beside the chart."""
+_SHAPES = tuple(_PATHS)  # one fewer than colours, so that 56 series look different
 _NEUTRAL = "#8791a1"
 """Of intervals across bars: seen on every colour, light and dark."""
 _LIGHT = ("#1d5fa8", "#c2410c", "#0f766e", "#8b3fb5", "#a16207", "#be185d", "#4d5f7a", "#3f6212")
@@ -66,19 +78,46 @@ def theme(*, dark: bool) -> dict[str, Any]:
 
 
 def specification(chart: Chart) -> dict[str, Any]:
-    """The chart as plain Vega-Lite JSON, as wide as what contains it, without theme."""
-    found: dict[str, Any] = _build(chart).to_dict()
+    """The chart as plain Vega-Lite JSON, as wide as what contains it, without theme and without legend (`keys`)."""
+    found: dict[str, Any] = _build(chart, legend=False).to_dict()
     return found
+
+
+class Key(msgspec.Struct, frozen=True):
+    """How a series is drawn, for a legend beside the chart."""
+
+    series: str
+    color: int
+    """Place in the colours of a theme."""
+    path: str
+    """SVG path of its mark, within -1 and 1."""
+
+
+def keys(chart: Chart) -> list[Key]:
+    """The legend of a chart; empty where there is one series."""
+    if len(chart.series_order) < 2:
+        return []
+    paths = [_PATHS["square" if chart.kind == "bars" else _shape_name(at)] for at in range(len(chart.series_order))]
+    return [
+        Key(name, at % len(_LIGHT), path) for at, (name, path) in enumerate(zip(chart.series_order, paths, strict=True))
+    ]
+
+
+def colors(*, dark: bool) -> tuple[str, ...]:
+    """The colours of series, in order."""
+    return _DARK if dark else _LIGHT
 
 
 def svg(chart: Chart, *, dark: bool = False) -> str:
     """The chart as a picture for a page: transparent, text as text."""
-    return str(vl_convert.vegalite_to_svg(_fixed(chart), vl_version=_version(), config=theme(dark=dark)))
+    spec = {**specification(chart), "width": _WIDTH}
+    return str(vl_convert.vegalite_to_svg(spec, vl_version=_version(), config=theme(dark=dark)))
 
 
 def png(chart: Chart, *, scale: float = 2.0) -> bytes:
     """The chart as a picture on white, with its title."""
-    spec = {**_fixed(chart), "title": {"text": _short(chart.title, 90), "anchor": "start", "offset": 12}}
+    spec = {**_build(chart, legend=True).to_dict(), "width": _WIDTH}
+    spec["title"] = {"text": _short(chart.title, 90), "anchor": "start", "offset": 12}
     config = {**theme(dark=False), "background": "white", "padding": 16}
     return bytes(vl_convert.vegalite_to_png(spec, vl_version=_version(), config=config, scale=scale))
 
@@ -100,10 +139,6 @@ def scripts() -> str:
 def _version() -> str:
     """Vega-Lite's version that Altair writes and vl-convert knows: ``6.4``."""
     return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-
-
-def _fixed(chart: Chart) -> dict[str, Any]:
-    return {**specification(chart), "width": _WIDTH}
 
 
 def _short(text: str, longest: int = _LONGEST_NAME) -> str:
@@ -139,39 +174,35 @@ def _names(chart: Chart) -> dict[str, str]:
     return short
 
 
-def _build(chart: Chart) -> alt.LayerChart:
-    builders: dict[str, Callable[[Chart, alt.Chart], alt.LayerChart]] = {
+def _build(chart: Chart, *, legend: bool) -> alt.LayerChart:
+    builders: dict[str, Callable[[_Drawing, alt.Chart], alt.LayerChart]] = {
         "points": _points,
         "bars": _bars,
         "lines": _lines,
         "ranks": _ranks,
     }
     base = alt.Chart(alt.InlineData(values=_rows(chart)))
-    return builders[chart.kind](chart, base).properties(
+    return builders[chart.kind](_Drawing(chart, legend), base).properties(
         width="container", autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
     )
 
 
-def _series(chart: Chart) -> dict[str, Any]:
-    """Colour and its legend; a single series needs none."""
-    order = [_names(chart)[name] for name in chart.series_order]
-    legend = (
-        alt.Legend(orient="top", direction="vertical", title=None, offset=14, symbolOpacity=1)
-        if len(order) > 1
-        else None
-    )
-    return {"sort": order, "scale": alt.Scale(domain=order), "legend": legend}
+def _shape_name(at: int) -> str:
+    return _SHAPES[at % len(_SHAPES)]
 
 
-def _color(chart: Chart) -> alt.Color:
-    return alt.Color("series:N", **_series(chart))
+class _Drawing:
+    """What the layers of one chart share."""
 
-
-def _shape(chart: Chart) -> alt.Shape:
-    found = _series(chart)
-    order = found["sort"]
-    found["scale"] = alt.Scale(domain=order, range=[_SHAPES[at % len(_SHAPES)] for at in range(len(order))])
-    return alt.Shape("series:N", **found)
+    def __init__(self, chart: Chart, legend: bool) -> None:
+        self.chart = chart
+        order = [_names(chart)[name] for name in chart.series_order]
+        shown = legend and len(order) > 1
+        box = alt.Legend(orient="top", direction="vertical", title=None, offset=14, symbolOpacity=1) if shown else None
+        shapes = [_shape_name(at) for at in range(len(order))]
+        self.color = alt.Color("series:N", sort=order, scale=alt.Scale(domain=order), legend=box)
+        self.shape = alt.Shape("series:N", sort=order, scale=alt.Scale(domain=order, range=shapes), legend=box)
+        self.offset = alt.YOffset("series:N", sort=order)
 
 
 def _tooltip(chart: Chart, *, percent: bool = True) -> list[alt.Tooltip]:
@@ -191,7 +222,11 @@ def _tooltip(chart: Chart, *, percent: bool = True) -> list[alt.Tooltip]:
 
 def _value_axis(chart: Chart, *, whole: bool = True) -> dict[str, Any]:
     scale = alt.Scale(domain=[0, 1]) if whole else alt.Scale(domainMin=0, nice=True)
-    return {"scale": scale, "axis": alt.Axis(format=_PERCENT, tickCount=5), "title": chart.value_title}
+    return {
+        "scale": scale,
+        "axis": alt.Axis(format=_PERCENT, tickCount=5, labelOverlap=True, labelSeparation=8),
+        "title": chart.value_title,
+    }
 
 
 def _places(chart: Chart) -> alt.Y:
@@ -199,41 +234,40 @@ def _places(chart: Chart) -> alt.Y:
     return alt.Y("at:N", sort=list(chart.at_order), title=None, axis=axis, scale=alt.Scale(paddingInner=0.25))
 
 
-def _offset(chart: Chart) -> alt.YOffset:
-    return alt.YOffset("series:N", sort=[_names(chart)[name] for name in chart.series_order])
-
-
 def _height(chart: Chart, row: int) -> int:
     return len(chart.at_order) * (row * max(1, len(chart.series_order)) + _PAD)
 
 
-def _points(chart: Chart, base: alt.Chart) -> alt.LayerChart:
-    shared = {"y": _places(chart), "yOffset": _offset(chart)}
+def _points(drawing: _Drawing, base: alt.Chart) -> alt.LayerChart:
+    chart = drawing.chart
+    shared = {"y": _places(chart), "yOffset": drawing.offset}
     rules = base.mark_rule(strokeWidth=2, opacity=0.55).encode(
-        x=alt.X("low:Q", **_value_axis(chart)), x2="high:Q", color=_color(chart), **shared
+        x=alt.X("low:Q", **_value_axis(chart)), x2="high:Q", color=drawing.color, **shared
     )
     dots = base.mark_point(filled=True, size=85, opacity=1).encode(
         x=alt.X("value:Q", **_value_axis(chart)),
-        color=_color(chart),
-        shape=_shape(chart),
+        color=drawing.color,
+        shape=drawing.shape,
         tooltip=_tooltip(chart),
         **shared,
     )
     return alt.LayerChart(layer=[rules, dots]).properties(height=_height(chart, _ROW))
 
 
-def _bars(chart: Chart, base: alt.Chart) -> alt.LayerChart:
+def _bars(drawing: _Drawing, base: alt.Chart) -> alt.LayerChart:
+    chart = drawing.chart
     top = max((item.high or item.value for item in chart.marks), default=1.0)
-    shared = {"y": _places(chart), "yOffset": _offset(chart)}
+    shared = {"y": _places(chart), "yOffset": drawing.offset}
     value = _value_axis(chart, whole=top > 0.6)
     bars = base.mark_bar(opacity=0.9, cornerRadiusEnd=2).encode(
-        x=alt.X("value:Q", **value), color=_color(chart), tooltip=_tooltip(chart), **shared
+        x=alt.X("value:Q", **value), color=drawing.color, tooltip=_tooltip(chart), **shared
     )
     rules = base.mark_rule(strokeWidth=1.5, color=_NEUTRAL).encode(x=alt.X("low:Q", **value), x2="high:Q", **shared)
     return alt.LayerChart(layer=[bars, rules]).properties(height=_height(chart, _BAR))
 
 
-def _lines(chart: Chart, base: alt.Chart) -> alt.LayerChart:
+def _lines(drawing: _Drawing, base: alt.Chart) -> alt.LayerChart:
+    chart = drawing.chart
     most = max((int(item.at) for item in chart.marks), default=1)
     # Ticks at whole numbers only, however wide the page is.
     values = list(range(1, most + 1, max(1, -(-most // 12))))
@@ -242,20 +276,21 @@ def _lines(chart: Chart, base: alt.Chart) -> alt.LayerChart:
     y = alt.Y("value:Q", **_value_axis(chart))
     measured = base.transform_filter("datum.kind === 'measured'")
     band = measured.mark_area(opacity=0.13).encode(
-        x=x, y=alt.Y("low:Q", **_value_axis(chart)), y2="high:Q", color=_color(chart)
+        x=x, y=alt.Y("low:Q", **_value_axis(chart)), y2="high:Q", color=drawing.color
     )
-    line = measured.mark_line(strokeWidth=2).encode(x=x, y=y, color=_color(chart))
+    line = measured.mark_line(strokeWidth=2).encode(x=x, y=y, color=drawing.color)
     dots = measured.mark_point(filled=True, size=55, opacity=1).encode(
-        x=x, y=y, color=_color(chart), shape=_shape(chart), tooltip=_tooltip(chart)
+        x=x, y=y, color=drawing.color, shape=drawing.shape, tooltip=_tooltip(chart)
     )
     layers = [band, line, dots]
     if any(item.expected for item in chart.marks):
         expected = base.transform_filter("datum.kind === 'expected'")
-        layers.append(expected.mark_line(strokeWidth=1.75, strokeDash=[5, 4]).encode(x=x, y=y, color=_color(chart)))
+        layers.append(expected.mark_line(strokeWidth=1.75, strokeDash=[5, 4]).encode(x=x, y=y, color=drawing.color))
     return alt.LayerChart(layer=layers).properties(height=300)
 
 
-def _ranks(chart: Chart, base: alt.Chart) -> alt.LayerChart:
+def _ranks(drawing: _Drawing, base: alt.Chart) -> alt.LayerChart:
+    chart = drawing.chart
     most = len(chart.series_order)
     x = alt.X(
         "at:N",
@@ -271,8 +306,8 @@ def _ranks(chart: Chart, base: alt.Chart) -> alt.LayerChart:
         scale=scale,
         axis=alt.Axis(values=list(range(1, most + 1)), format="d", domain=False, ticks=False),
     )
-    line = base.mark_line(strokeWidth=2.5, opacity=0.8).encode(x=x, y=y, color=_color(chart))
+    line = base.mark_line(strokeWidth=2.5, opacity=0.8).encode(x=x, y=y, color=drawing.color)
     dots = base.mark_point(filled=True, size=140, opacity=1).encode(
-        x=x, y=y, color=_color(chart), shape=_shape(chart), tooltip=_tooltip(chart, percent=False)
+        x=x, y=y, color=drawing.color, shape=drawing.shape, tooltip=_tooltip(chart, percent=False)
     )
     return alt.LayerChart(layer=[line, dots]).properties(height=60 + 42 * most)

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from turngap.analysis.propagation import Propagation, propagation
 from turngap.metrics.paired import Difference
 from turngap.report.document import (
-    DASH,
     Cell,
     Chart,
     Column,
     Mark,
     Section,
     Table,
-    between,
     figure_cell,
+    from_to,
     head,
     mark,
     number,
     percent,
+    points,
+    signed,
 )
 from turngap.report.overview import describe
 from turngap.report.subject import Subject
 
-_MOST_TOOLS = 6
+_MOST_NAMED = 6
 _FEWEST = 5
 """Steps that a point of a curve by depth rests on at least."""
 _HORIZON_LEAD = (
@@ -65,6 +66,8 @@ def horizon(found: Sequence[Subject]) -> Section | str:
                 )
             )
     kept = tuple(item for item in marks if item is not None)
+    titles = ("decisions", "measured", "p^h", "p^h, kinds apart")
+    columns = (Column(title="model"), *(Column(title=title, number=True) for title in titles))
     chart = Chart(
         name="horizon",
         kind="lines",
@@ -78,15 +81,13 @@ def horizon(found: Sequence[Subject]) -> Section | str:
         at_title="decisions on own history",
         marks=kept,
         series_order=tuple(one.label for one in with_curve),
+        data=Table(caption="The horizon curve (percent of starts).", columns=columns, rows=tuple(rows)),
     )
-    titles = ("decisions", "measured", "p^h", "p^h, kinds apart")
-    columns = (Column(title="model"), *(Column(title=title, number=True) for title in titles))
     return Section(
         key="horizon",
         title="Horizon",
         lead=(_HORIZON_LEAD,),
         charts=(chart,),
-        tables=(Table(caption="The horizon curve (percent of starts).", columns=columns, rows=tuple(rows)),),
         notes=(_HORIZON_NOTE,),
     )
 
@@ -119,7 +120,7 @@ def _survival(pairs: Sequence[tuple[Subject, Propagation]]) -> Chart:
     for one, result in pairs:
         for row in result.depths:
             marks.append(mark(one.label, row.depth, row.survival))
-            if row.expected is not None:
+            if row.expected is not None and row.survival.n:
                 marks.append(Mark(series=one.label, at=row.depth, value=row.expected, expected=True))
     kept = tuple(item for item in marks if item is not None)
     return Chart(
@@ -197,25 +198,31 @@ def _conditions(pairs: Sequence[tuple[Subject, Propagation]]) -> Table:
 
 
 def _difference(difference: Difference) -> Cell:
-    text = DASH if difference.value is None else f"{100 * difference.value:+.1f}"
-    return Cell(text=text, note=between(difference.ci95), kind="number")
+    text = signed(None if difference.value is None else 100 * difference.value)
+    return Cell(text=text, note=from_to(points(difference.ci95)), kind="number")
 
 
 def _first_errors(pairs: Sequence[tuple[Subject, Propagation]]) -> Table:
-    rows = []
-    for one, result in pairs:
-        found = result.first_errors
-        for name, count in list(found.tool.items())[:_MOST_TOOLS]:
-            rows.append((head(one.label), Cell(text="tool that was due"), Cell(text=name), number(count)))
-        for name, count in found.category.items():
-            rows.append((head(one.label), Cell(text="category"), Cell(text=name), number(count)))
-    return Table(
-        caption=f"Where replays first leave the recording: the {_MOST_TOOLS} most frequent tools, and every category.",
-        columns=(
-            Column(title="model"),
-            Column(title="by"),
-            Column(title="which"),
-            Column(title="replays", number=True),
-        ),
-        rows=tuple(rows),
+    rows = tuple(
+        (
+            head(one.label),
+            Cell(text=_counts(result.first_errors.category)),
+            Cell(text=_counts(result.first_errors.tool)),
+            Cell(text=_counts({f"step {depth}": count for depth, count in result.first_errors.depth.items()})),
+        )
+        for one, result in pairs
     )
+    titles = ("model", "category", "tool that was due", "depth")
+    return Table(
+        caption="Where replays first leave the recording: how many replays, by what.",
+        columns=tuple(Column(title=title) for title in titles),
+        rows=rows,
+    )
+
+
+def _counts(found: Mapping[str, int]) -> str:
+    """The most frequent first, so many of them, and what is left."""
+    ordered = sorted(found.items(), key=lambda item: -item[1])
+    left = sum(count for _, count in ordered[_MOST_NAMED:])
+    parts = [f"{name} {count}" for name, count in ordered[:_MOST_NAMED]]
+    return ", ".join([*parts, f"others {left}"] if left else parts)

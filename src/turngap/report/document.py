@@ -21,7 +21,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     text: str
     note: str = ""
-    """A second, quieter line: interval and n."""
+    """Quieter lines below: interval and n."""
     kind: Literal["text", "number", "head"] = "text"
     """``head``: names its row."""
 
@@ -60,7 +60,10 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):
-    """Values to draw. Every chart is shown with a text alternative and with its values as a table."""
+    """Values to draw; a chart of places brings its own table.
+
+    Every chart is shown with a text alternative and with its values as a table.
+    """
 
     name: str
     """File name without ending; unique in its document."""
@@ -75,6 +78,8 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
     at_order: tuple[str, ...] = ()
     """Names on the other axis in order; empty for numbers."""
     series_order: tuple[str, ...]
+    data: Table | None = None
+    """The table that stands below the chart, where it holds more than the values drawn; None: made from them."""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,10 +163,30 @@ def between(ends: tuple[float, float] | None) -> str:
     return "" if ends is None else f"{100 * ends[0]:.1f}–{100 * ends[1]:.1f}"
 
 
+def signed(value: float | None, places: int = 1) -> str:
+    """A number with its sign, a real minus, and no sign where it is shown as zero; a dash for None."""
+    if value is None:
+        return DASH
+    digits = f"{abs(value):.{places}f}"
+    if not float(digits):
+        return digits
+    return f"{'+' if value > 0 else '−'}{digits}"
+
+
+def from_to(ends: tuple[float, float] | None, places: int = 1) -> str:
+    """An interval of signed numbers, ``−1.2 to +3.4``; nothing for None."""
+    return "" if ends is None else f"{signed(ends[0], places)} to {signed(ends[1], places)}"
+
+
+def points(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    """An interval of fractions in percentage points."""
+    return None if ends is None else (100 * ends[0], 100 * ends[1])
+
+
 def figure_cell(figure: Figure) -> Cell:
     """Value, with interval and n below."""
-    parts = [between(figure.ci95), f"n {figure.n}"]
-    return Cell(text=percent(figure.value), note=" · ".join(part for part in parts if part), kind="number")
+    parts = (between(figure.ci95), f"n {figure.n}")
+    return Cell(text=percent(figure.value), note="\n".join(part for part in parts if part), kind="number")
 
 
 def head(text: str, note: str = "") -> Cell:
@@ -183,21 +208,22 @@ def mark(series: str, at: str | int, figure: Figure, *, expected: bool = False) 
 
 
 def chart_table(chart: Chart) -> Table:
-    """The values of a chart, row by row: what stands below it."""
-    series_title = "model" if chart.kind == "ranks" else "series"
-    measured = any(item.expected for item in chart.marks)
+    """What stands below a chart: its own table, or the values drawn, row by row."""
+    if chart.data is not None:
+        return chart.data
+    kinds = any(item.expected for item in chart.marks)
     bands = any(item.low is not None for item in chart.marks)
     counts = any(item.n is not None for item in chart.marks)
-    columns = [Column(title=chart.at_title or "figure", number=not chart.at_order), Column(title=series_title)]
-    columns += [Column(title="kind")] if measured else []
+    columns = [Column(title=chart.at_title), Column(title="series")]
+    columns += [Column(title="kind")] if kinds else []
     columns += [Column(title=chart.value_title, number=True)]
     columns += [Column(title="95% interval", number=True)] if bands else []
     columns += [Column(title="n", number=True)] if counts else []
     rows = []
     for item in chart.marks:
         row = [Cell(text=str(item.at), kind="head"), Cell(text=item.series)]
-        row += [Cell(text="expected" if item.expected else "measured")] if measured else []
-        row += [number(f"{item.value:g}" if chart.kind == "ranks" else percent(item.value))]
+        row += [Cell(text="expected" if item.expected else "measured")] if kinds else []
+        row += [number(percent(item.value))]
         if bands:
             ends = None if item.low is None or item.high is None else (item.low, item.high)
             row += [number(between(ends) or DASH)]

@@ -18,6 +18,7 @@ from turngap.data import (
     AssistantMessage,
     CallVerdict,
     Conversation,
+    Event,
     Problem,
     Repaired,
     Score,
@@ -59,7 +60,7 @@ _WORKFLOWS_LEAD = (
     "were written."
 )
 _MOST_MESSAGES = 6
-"""Own messages that are shown of one failed step, the last ones."""
+"""Own messages that are shown of one failed step, the last ones (and what was said to the model between them)."""
 
 
 def categories(found: Sequence[Subject]) -> Section | str:
@@ -195,14 +196,13 @@ def _show(
 
 def _at_problem(conversation: Conversation, trajectory: Trajectory, problem: Problem, notes: tuple[str, ...]) -> Failed:
     events = trajectory.events[: problem.event + 1]
-    own = [event for event in events if isinstance(event, Acted) and event.decision == problem.decision]
-    if not own:
-        own = [event for event in events if isinstance(event, Acted)][-1:]
-    skipped = max(0, len(own) - _MOST_MESSAGES)
+    acted = [at for at, event in enumerate(events) if isinstance(event, Acted)]
+    # Where the error is not one of a step (the limit of steps), the last message stands for it.
+    at_step = [at for at in acted if _decision(events[at]) == problem.decision] or acted[-1:]
+    skipped = max(0, len(at_step) - _MOST_MESSAGES)
     if skipped:
         notes = (*notes, f"{skipped} earlier messages of the model at this step are not shown.")
-    own = own[skipped:]
-    first = next((at for at, event in enumerate(events) if own and event is own[0]), len(events))
+    first = at_step[skipped] if at_step else len(events)
     recorded: tuple[Line, ...] = ()
     place = "past the end of the recording, where nothing was due"
     for decision in decisions(conversation):
@@ -217,8 +217,12 @@ def _at_problem(conversation: Conversation, trajectory: Trajectory, problem: Pro
         notes=notes,
         before=tuple(_before(trajectory, first)),
         recorded=recorded,
-        own=tuple(line for event in own for line in _message(event.message, event.results, event.verdicts)),
+        own=tuple(line for event in events[first:] for line in _event(event)),
     )
+
+
+def _decision(event: Event) -> int | None:
+    return event.decision if isinstance(event, Acted) else None
 
 
 def _at_words(conversation: Conversation, trajectory: Trajectory, verdict: Score | None, judge: str) -> Failed:
@@ -281,13 +285,16 @@ def _before(trajectory: Trajectory, stop: int) -> Iterator[Line]:
     """The last thing said to the model before an event, and what the model did since."""
     start = max((at for at in range(stop) if isinstance(trajectory.events[at], Spoken)), default=0)
     for event in trajectory.events[start:stop]:
-        if isinstance(event, Spoken):
-            who = "user" if isinstance(event.message, UserMessage) else "system"
-            yield _line(who, event.message.content)
-        elif isinstance(event, Repaired):
-            yield from _message(event.message, event.results, note="put in from the recording")
-        else:
-            yield from _message(event.message, event.results, event.verdicts)
+        yield from _event(event)
+
+
+def _event(event: Event) -> Iterator[Line]:
+    if isinstance(event, Spoken):
+        yield _line("user" if isinstance(event.message, UserMessage) else "system", event.message.content)
+    elif isinstance(event, Repaired):
+        yield from _message(event.message, event.results, note="put in from the recording")
+    else:
+        yield from _message(event.message, event.results, event.verdicts)
 
 
 def _message(

@@ -22,7 +22,7 @@ import msgspec
 from turngap import jsonio
 from turngap.errors import MissingExtra
 from turngap.report import charts
-from turngap.report.document import Chart, Column, Document, chart_table
+from turngap.report.document import Cell, Chart, Column, Document, chart_table
 
 try:
     import jinja2
@@ -55,7 +55,7 @@ def render(document: Document) -> str:
     Raises:
         MissingExtra: when imported, if the extra ``report`` is not installed.
     """
-    style = _asset("page.css")
+    style = _palette() + _asset("page.css")
     scripts = [charts.scripts(), _asset("page.js")] if document.charts else []
     data = {
         "charts": {chart.name: charts.specification(chart) for chart in document.charts},
@@ -72,6 +72,7 @@ def render(document: Document) -> str:
             scripts=[Markup(script) for script in scripts],  # noqa: S704 - a file of this package, and vl-convert's bundle
             data=Markup(inert_json(data)),  # noqa: S704 - holds no character that HTML knows
             pictures={chart.name: _picture(chart) for chart in document.charts},
+            keys={chart.name: charts.keys(chart) for chart in document.charts},
         )
     )
 
@@ -122,6 +123,31 @@ def _groups(columns: Sequence[Column]) -> list[_Group]:
     return found
 
 
+def _palette() -> str:
+    """The colours of series, so that legends have those of the charts."""
+
+    def block(dark: bool) -> str:
+        values = "".join(f"--c{at}:{color};" for at, color in enumerate(charts.colors(dark=dark)))
+        return f":root{{{values}}}"
+
+    classes = "".join(f".k{at}{{fill:var(--c{at})}}" for at in range(len(charts.colors(dark=False))))
+    return f"{block(False)}@media screen and (prefers-color-scheme:dark){{{block(True)}}}{classes}\n"
+
+
+def _spans(rows: Sequence[Sequence[Cell]]) -> list[int]:
+    """For each row, over how many rows its first cell reaches: 0 where the one above covers it."""
+    spans: list[int] = []
+    start = 0
+    for at, row in enumerate(rows):
+        if at and row[0] == rows[start][0]:
+            spans[start] += 1
+            spans.append(0)
+        else:
+            start = at
+            spans.append(1)
+    return spans
+
+
 def _asset(name: str) -> str:
     return (files("turngap.report") / "page" / name).read_text(encoding="utf-8")
 
@@ -136,5 +162,5 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(exact=exact, chart_table=chart_table, runs_of_groups=_groups)
+    environment.filters.update(exact=exact, chart_table=chart_table, runs_of_groups=_groups, spans=_spans)
     return environment

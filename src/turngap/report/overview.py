@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -19,10 +20,13 @@ from turngap.report.document import (
     Table,
     between,
     figure_cell,
+    from_to,
     head,
     mark,
     number,
     percent,
+    points,
+    signed,
 )
 from turngap.report.subject import Subject, judge_sentence
 
@@ -169,7 +173,7 @@ def runs(found: Sequence[Subject]) -> Section:
         rows.append(
             (
                 head(one.label, f"run {one.store.directory.name}"),
-                Cell(text=", ".join(config.data.paths)),
+                Cell(text=", ".join(Path(path).name or path for path in config.data.paths)),
                 counted,
                 number(n["text_decisions"]),
                 number(n["tool_decisions"]),
@@ -228,18 +232,21 @@ def _link_sentence(one: Subject, link: Link) -> str:
 
 
 def _points(value: float | None) -> str:
-    return f"{DASH} points" if value is None else f"{100 * value:+.1f} points"
+    return f"{signed(None if value is None else 100 * value)} points"
 
 
 def _signed(link: Link) -> str:
-    low, high = link.gap.ci95 or (0.0, 0.0)
-    return f"{100 * low:+.1f} to {100 * high:+.1f}"
+    return from_to(points(link.gap.ci95))
 
 
 def _chain_tables(chains: Sequence[tuple[Subject, Chain]]) -> Iterator[Table]:
     rows = [_chain_row(one, link) for one, found in chains for link in found.links]
     titles = ("text turns", "tool turns", "expected", "measured", "difference")
-    columns = (Column(title="model"), *(Column(title=title, number=True) for title in titles))
+    columns = (
+        Column(title="model"),
+        Column(title="a good decision"),
+        *(Column(title=title, number=True) for title in titles),
+    )
     yield Table(
         caption="Completion if errors were independent, beside what was measured (percent).",
         columns=columns,
@@ -250,7 +257,7 @@ def _chain_tables(chains: Sequence[tuple[Subject, Chain]]) -> Iterator[Table]:
         yield Table(
             caption="What a wanted completion asks of every single decision, at this mix of conversation lengths.",
             columns=(
-                Column(title="wanted completion", number=True),
+                Column(title="wanted completion"),
                 Column(title="rate of each decision", number=True),
             ),
             rows=tuple(
@@ -265,9 +272,10 @@ def _chain_tables(chains: Sequence[tuple[Subject, Chain]]) -> Iterator[Table]:
 
 def _chain_row(one: Subject, link: Link) -> tuple[Cell, ...]:
     return (
-        head(one.label, f"{link.meaning}; against {link.measured_name}"),
+        head(one.label),
+        Cell(text=link.meaning, note=f"against {link.measured_name}"),
         *(figure_cell(figure) for figure in (link.p_text, link.p_tool, link.predicted, link.measured)),
-        Cell(text=_points(link.gap.value), note=_signed(link) if link.gap.ci95 else "", kind="number"),
+        Cell(text=_points(link.gap.value), note=_signed(link), kind="number"),
     )
 
 

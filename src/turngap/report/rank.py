@@ -6,11 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from turngap.analysis.ranks import Flip, Ranks, ranks
 from turngap.errors import TurngapError
-from turngap.report.document import DASH, Cell, Chart, Column, Mark, Section, Table, figure_cell, head, number, percent
+from turngap.report.document import (
+    Cell,
+    Chart,
+    Column,
+    Mark,
+    Section,
+    Table,
+    figure_cell,
+    from_to,
+    head,
+    number,
+    percent,
+    signed,
+)
 from turngap.report.subject import Subject
 
 _MOST_FLIPS = 12
 _MOST_CONVERSATIONS = 6
+_WHOLE = ("turn.success", "strict.exact")
+"""Next-turn figures that look at whole decisions: what they hide is shown."""
 _NOTE = (
     "Over the units that all runs measured. A flip is a lead under a next-turn figure that a workflow figure turns "
     "round or does not have; its certainty is the share of resampled data sets in which that happens."
@@ -36,13 +51,14 @@ def flips(found: Sequence[Subject]) -> Section | str:
     except TurngapError as error:
         return f"Rank flips: these runs do not compare: {error}"
     labels = dict(zip(result.models, (one.label for one in found), strict=True))
-    tables = [_orders(result, labels)]
+    tables = []
     if result.flips:
         tables.append(_flips(result, labels))
     if result.taus:
         tables.append(_agreement(result))
-    if any(hidden.n for hidden in result.hidden):
-        tables.append(_hidden(result, labels))
+    hidden = _hidden(result, labels)
+    if hidden.rows:
+        tables.append(hidden)
     return Section(
         key="ranks",
         title="Who leads under which protocol",
@@ -70,7 +86,7 @@ def _sentences(result: Ranks, labels: Mapping[str, str]) -> Iterator[str]:
 
 
 def _flip_sentence(flip: Flip, labels: Mapping[str, str]) -> str:
-    behind = f"is {-100 * flip.outcome_lead:.1f} points behind" if flip.outcome_lead < 0 else "is level with it"
+    behind = f"is {-100 * flip.outcome_lead:.1f} points behind it" if flip.outcome_lead < 0 else "is level with it"
     return (
         f"{labels[flip.leader]} leads {labels[flip.other]} by {100 * flip.lead:.1f} points in {_name(flip.cheap)}, "
         f"and {behind} in {_name(flip.outcome)} (in {100 * flip.certainty:.0f}% of resampled data sets)."
@@ -94,6 +110,7 @@ def _chart(result: Ranks, labels: Mapping[str, str]) -> Chart:
         marks=marks,
         at_order=tuple(_name(order.metric) for order in result.orders),
         series_order=tuple(labels[model] for model in result.models),
+        data=_orders(result, labels),
     )
 
 
@@ -122,8 +139,8 @@ def _flips(result: Ranks, labels: Mapping[str, str]) -> Table:
     rows = tuple(
         (
             head(labels[flip.leader], f"ahead of {labels[flip.other]}"),
-            Cell(text=_name(flip.cheap), note=f"{100 * flip.lead:+.1f} points", kind="number"),
-            Cell(text=_name(flip.outcome), note=f"{100 * flip.outcome_lead:+.1f} points", kind="number"),
+            Cell(text=_name(flip.cheap), note=f"{signed(100 * flip.lead)} points"),
+            Cell(text=_name(flip.outcome), note=f"{signed(100 * flip.outcome_lead)} points"),
             number(f"{100 * flip.certainty:.0f}%"),
             Cell(text=_some([cause.conversation for cause in flip.conversations])),
         )
@@ -131,8 +148,8 @@ def _flips(result: Ranks, labels: Mapping[str, str]) -> Table:
     )
     columns = (
         Column(title="leader"),
-        Column(title="lead in", number=True),
-        Column(title="not in", number=True),
+        Column(title="lead in"),
+        Column(title="not in"),
         Column(title="certainty", number=True),
         Column(title="conversations behind it"),
     )
@@ -140,20 +157,25 @@ def _flips(result: Ranks, labels: Mapping[str, str]) -> Table:
 
 
 def _agreement(result: Ranks) -> Table:
-    rows = tuple(
-        (
-            head(_name(tau.first)),
-            Cell(text=_name(tau.second)),
-            Cell(
-                text=DASH if tau.tau is None else f"{tau.tau:+.2f}",
-                note="" if tau.ci95 is None else f"{tau.ci95[0]:+.2f} to {tau.ci95[1]:+.2f}",
-                kind="number",
-            ),
-        )
-        for tau in result.taus
+    """A half matrix: every pair of protocols once."""
+    metrics = [order.metric for order in result.orders]
+    found = {(tau.first, tau.second): tau for tau in result.taus}
+    rows = []
+    for at, metric in enumerate(metrics[:-1]):
+        row = [head(_name(metric))]
+        for place, other in enumerate(metrics[1:], 1):
+            tau = found.get((metric, other))
+            if place <= at or tau is None:
+                row.append(Cell(text=""))
+            else:
+                ends = "" if tau.ci95 is None or tau.ci95[0] == tau.ci95[1] else from_to(tau.ci95, 2)
+                row.append(Cell(text=signed(tau.tau, 2), note=ends, kind="number"))
+        rows.append(tuple(row))
+    return Table(
+        caption="How far two protocols order the models alike (Kendall's tau-b, 95% interval where it has any width).",
+        columns=(Column(title="protocol"), *(Column(title=_name(metric), number=True) for metric in metrics[1:])),
+        rows=tuple(rows),
     )
-    columns = (Column(title="protocol"), Column(title="against"), Column(title="tau-b", number=True))
-    return Table(caption="How far two protocols order the models alike (Kendall's tau-b).", columns=columns, rows=rows)
 
 
 def _hidden(result: Ranks, labels: Mapping[str, str]) -> Table:
@@ -166,8 +188,9 @@ def _hidden(result: Ranks, labels: Mapping[str, str]) -> Table:
             number(f"{len(hidden.failed)} ({percent(len(hidden.failed) / hidden.n)}%)"),
             Cell(text=_some(hidden.failed)),
         )
+        for model in result.models
         for hidden in result.hidden
-        if hidden.n
+        if hidden.model == model and hidden.n and hidden.cheap in _WHOLE
     )
     columns = (
         Column(title="model"),

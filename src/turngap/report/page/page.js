@@ -1,4 +1,4 @@
-// Draws the charts in place of their pictures, in the colours of the page, and opens what is folded for printing.
+// Draws the charts in place of their pictures, in the colours of the page.
 (() => {
   "use strict";
   const data = JSON.parse(document.getElementById("chart-data").textContent);
@@ -30,16 +30,4 @@
   const ready = () => document.documentElement.setAttribute("data-charts", "ready");
   drawAll().then(ready);
   dark.addEventListener("change", drawAll);
-
-  const opened = new Set();
-  window.addEventListener("beforeprint", () => {
-    for (const item of document.querySelectorAll("details.failed:not([open])")) {
-      item.open = true;
-      opened.add(item);
-    }
-  });
-  window.addEventListener("afterprint", () => {
-    for (const item of opened) item.open = false;
-    opened.clear();
-  });
 })();
