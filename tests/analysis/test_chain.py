@@ -87,6 +87,20 @@ def test_the_inverse_at_its_edges() -> None:
         needed(1.5, lengths)
 
 
+def test_the_page_tells_the_truth() -> None:
+    """Each line of the example in docs/gap.md gives the number behind its comment."""
+    page = (Path(__file__).parents[2] / "docs" / "gap.md").read_text(encoding="utf-8")
+    example = page.partition("```python")[2].partition("```")[0].strip().splitlines()
+    known = {"Length": Length, "all_turns": all_turns, "completion": completion, "needed": needed}
+    lines = [line for line in example if "#" in line]
+    assert len(lines) == 3
+    for line in lines:
+        expression, _, comment = line.partition("#")
+        said = comment.split()[0].rstrip(":")
+        digits = len(said.partition(".")[2])
+        assert f"{eval(expression, known):.{digits}f}" == said, line
+
+
 def test_retries_by_hand() -> None:
     """Three attempts at 0.5 make 0.875."""
     assert chance(0.5, 3) == pytest.approx(0.875)
