@@ -123,7 +123,7 @@ class Scene:
     @property
     def decision(self) -> Decision | None:
         """The recorded decision at which it happened, if any."""
-        return None if self.problem.decision is None else self.decisions[self.problem.decision]
+        return next((one for one in self.decisions if one.index == self.problem.decision), None)
 
     def recorded_for(self, call: ToolCall) -> ToolCall | None:
         """The due call that a rejected one was meant to be: the first of the same tool."""
