@@ -12,7 +12,7 @@ from rich.console import Console
 
 from turngap import samples
 from turngap.analysis.gap import Gap, gap
-from turngap.config import DataConfig, EvalConfig, ModelConfig, ReplayConfig
+from turngap.config import DataConfig, EvalConfig, HorizonConfig, ModelConfig, ReplayConfig
 from turngap.engines.base import Quiet
 from turngap.protocols.evaluate import Services, evaluate
 from turngap.report.gap_table import gap_report
@@ -33,6 +33,8 @@ def test_it_fits_80_columns_and_shows_the_analysis(tmp_path: Path, after_failure
         data=DataConfig(paths=(str(samples.path()),)),
         model=ModelConfig(spec="baseline/noisy?p_text=0.9&p_tool=0.8&after_error=0.4&seed=1"),
         replay=ReplayConfig(after_failure=after_failure),
+        protocols=("turn", "strict", "replay", "workflow", "horizon"),
+        horizon=HorizonConfig(max=3),
     )
     asyncio.run(evaluate(config, tmp_path / "run", Services(progress=Quiet())))
     with RunStore.open(tmp_path / "run") as store:
@@ -45,6 +47,8 @@ def test_it_fits_80_columns_and_shows_the_analysis(tmp_path: Path, after_failure
     for link in found.chain.links:
         assert link.name in shown
         assert f"{100 * (link.measured.value or 0):.1f}" in shown
+    assert "horizon: no unresolved error within h decisions" in shown
+    assert f"{found.horizon.points[-1].h} " in shown
     assert ("--after-failure stop" in shown) == (after_failure == "stop")
 
 

@@ -1,4 +1,4 @@
-"""The gap of one run: next-turn figures beside workflow figures, what chains them, and what errors do on the way."""
+"""The gap of one run: what chains next turns to workflows, what errors do on the way, how long the model survives."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from turngap.analysis.chain import Chain, chain
+from turngap.analysis.horizon import Horizon, horizon
 from turngap.analysis.propagation import Propagation, propagation
 from turngap.runs.store import RunStore
 
@@ -21,6 +22,8 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     """Tool-requiring conversations, which all of it is over."""
     chain: Chain
     propagation: Propagation
+    horizon: Horizon
+    """Without points where the run does not hold protocol `horizon`."""
 
 
 def gap(store: RunStore, *, seed: int = 0) -> Gap:
@@ -36,6 +39,7 @@ def gap(store: RunStore, *, seed: int = 0) -> Gap:
         conversations=sum(length.count for length in links.lengths),
         chain=links,
         propagation=propagation(store, seed=seed),
+        horizon=horizon(store, seed=seed),
     )
 
 

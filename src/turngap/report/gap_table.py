@@ -1,4 +1,4 @@
-"""The gap of one run for the terminal: chain arithmetic, then error propagation. Shows a `Gap`, computes nothing."""
+"""The gap of one run for the terminal: chain, error propagation, horizon. Shows a `Gap`, computes nothing."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from turngap.analysis.chain import Chain, Link
 from turngap.analysis.gap import Gap
+from turngap.analysis.horizon import Horizon
 from turngap.analysis.propagation import Condition, DepthRow, Propagation
 from turngap.data import Figure
 from turngap.metrics.paired import Difference
@@ -30,7 +31,21 @@ def gap_report(found: Gap, *, title: str) -> RenderableType:
         parts += [Text(), *_propagation(found.propagation)]
     else:
         parts += [Text(), Text("no replays: nothing is known of errors on the model's own history")]
+    if found.horizon.points:
+        parts += [Text(), *_horizon(found.horizon)]
     return Group(*parts)
+
+
+def _horizon(found: Horizon) -> list[RenderableType]:
+    table = _table("h", "n", "measured", "95% interval", "p^h", "by kind")
+    for point in found.points:
+        predictions = [
+            "-" if value is None else f"{100 * value:.1f}" for value in (point.predicted, point.predicted_by_kind)
+        ]
+        measured = point.measured
+        table.add_row(str(point.h), str(measured.n), percent(measured), interval(measured), *predictions)
+    heading = f"horizon: no unresolved error within h decisions of own history, from {found.starts} starts"
+    return [Text(heading, style="italic"), table]
 
 
 def _chain(chain: Chain) -> list[RenderableType]:
