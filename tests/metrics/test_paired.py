@@ -79,6 +79,14 @@ def test_pairs_that_never_differ_are_no_certainty() -> None:
     assert sign_flip([1.0] * 20, [1.0] * 20, range(20), seed=0) == 1.0
 
 
+def test_pairs_that_all_differ_are_no_certainty() -> None:
+    """Where every pair is lost the interval ends at the Wilson bound of so many conversations, and likewise for gains."""
+    least = stats.binomtest(20, 20).proportion_ci(method="wilson").low
+    lost = paired_difference([1.0] * 20, [0.0] * 20, range(20), seed=0)
+    assert lost.ci95 == pytest.approx((-1.0, -least))
+    assert paired_difference([0.0] * 20, [1.0] * 20, range(20), seed=0).ci95 == pytest.approx((least, 1.0))
+
+
 def test_a_single_conversation_says_nothing() -> None:
     """All pairs in one conversation: the difference is known, how others would differ is not."""
     found = paired_difference([0.0] * 5, [1.0] * 5, ["a"] * 5, seed=0)

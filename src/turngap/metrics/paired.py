@@ -47,8 +47,9 @@ def paired_difference(
 ) -> Difference:
     """Mean of the second minus mean of the first, over pairs of values of the same units.
 
-    Where no pair differs a bootstrap has nothing to draw and would claim certainty; the interval is then what the
-    number of conversations allows: plus and minus the Wilson bound of a share that was 0 in all of them.
+    Where no pair differs, or every pair by 1, a bootstrap has nothing to draw and would claim certainty; the interval is
+    then what the number of conversations allows: plus and minus the Wilson bound of a share that was 0 in all of them, or
+    from the Wilson bound of a share that was 1.
 
     Args:
         first: value of each unit in the first model, in [0, 1].
@@ -66,6 +67,10 @@ def paired_difference(
     value = math.fsum(differences) / len(differences)
     if not any(differences):
         return Difference(value=value, n=len(differences), clusters=count, ci95=no_difference(count))
+    if abs(value) == 1 and count > 1:
+        least = (wilson(count, count) or (0.0, 1.0))[0]
+        certain = (least, 1.0) if value > 0 else (-1.0, -least)
+        return Difference(value=value, n=len(differences), clusters=count, ci95=certain)
     level = expanded_level(max(count, 2))
     ci95 = cluster_bootstrap(differences, clusters, seed=seed, bounds=(-1.0, 1.0), level=level)
     return Difference(value=value, n=len(differences), clusters=count, ci95=ci95)

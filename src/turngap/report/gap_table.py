@@ -88,7 +88,7 @@ def _propagation(found: Propagation) -> list[RenderableType]:
         Text(f"errors: {found.replays} replays, {found.steps} calls that were due", style="italic"),
         history,
         Text(found.verdict, style="bold"),
-        Text(f"recovered from: {_line(found.recovery)} of {found.recovery.n} slips"),
+        *([Text(f"recovered from: {_line(found.recovery)} of {found.recovery.n} slips")] if found.recovery.n else []),
         Text(f"without any error: {_line(found.error_free)} of {found.error_free.n} replays"),
     ]
     if found.after_failure != "continue":
