@@ -47,9 +47,9 @@ def paired_difference(
 ) -> Difference:
     """Mean of the second minus mean of the first, over pairs of values of the same units.
 
-    Where no pair differs, or every pair by 1, a bootstrap has nothing to draw and would claim certainty; the interval is
-    then what the number of conversations allows: plus and minus the Wilson bound of a share that was 0 in all of them, or
-    from the Wilson bound of a share that was 1.
+    Where no pair differs, or every pair by 1, a bootstrap has nothing to draw and would claim certainty. The interval
+    is then what the number of conversations allows: plus and minus the Wilson bound of a share that was 0 in all of
+    them, or from the Wilson bound of a share that was 1.
 
     Args:
         first: value of each unit in the first model, in [0, 1].
