@@ -178,7 +178,7 @@ def test_the_public_surface_is_pinned() -> None:
         "turngap.engines": ["Progress", "Quiet", "run_units"],
         "turngap.formats": ["ODDITIES", "REGISTRY", "Format", "GivenTools", "Oddity", "Reading", "read", "write"],
         "turngap.judges": ["REGISTRY", "Judge", "TurnCase", "WorkflowCase", "build"],
-        "turngap.models": ["REGISTRY", "CallCache", "Model", "ModelContext", "Request", "Seat", "build"],
+        "turngap.models": ["REGISTRY", "CallCache", "Examined", "Model", "ModelContext", "Request", "Seat", "build"],
         "turngap.runs": ["Layered", "RunStore", "SharedCache", "State", "Tally"],
         "turngap.samples": ["COUNT", "SEED", "path"],
     }
