@@ -234,14 +234,16 @@ def _allowed(value: Scalar, path: _Path, spec: ToolSpec) -> bool:
 def _ballot(path: _Path, own: Scalar, votes: Sequence[tuple[ToolCall, Ground, float]], ground: Ground) -> list[Scalar]:
     """Values for one argument, best first; empty when no voter's origin exists in this history."""
     key = next((step for step in reversed(path) if isinstance(step, str)), "")
-    scores: dict[Scalar, float] = defaultdict(float)
+    origins: dict[Origin, float] = defaultdict(float)
     for call, theirs, likeness in votes:
         value = dict(leaves(call.arguments or {})).get(path)
-        if value is None:
-            continue
-        for origin in trace(value, theirs, key):
-            for candidate, weight in refill(origin, ground, key):
-                scores[_typed(candidate, own)] += weight * likeness * _trust(origin)
+        if value is not None:
+            for origin in trace(value, theirs, key):
+                origins[origin] += likeness * _trust(origin)
+    scores: dict[Scalar, float] = defaultdict(float)
+    for origin, trust in origins.items():
+        for candidate, weight in refill(origin, ground, key):
+            scores[_typed(candidate, own)] += weight * trust
     return sorted(scores, key=lambda value: -scores[value])
 
 
