@@ -21,7 +21,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict"):
     prompt: str = ""
     """Digest of the prompt that was sent; the text itself lies in the run's `prompt` table."""
     flags: tuple[str, ...] = ()
-    """Texts among what was judged that speak to a judge or imitate a verdict, for the reader; no verdict depends on it."""
+    """Texts among what was judged that speak to a judge or imitate a verdict: for the reader, without effect."""
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):
