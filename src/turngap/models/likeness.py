@@ -126,7 +126,7 @@ def _states(key: str, value: Any) -> Iterator[str]:
             yield from _states(key, inner)
     elif isinstance(value, bool) or value is None:
         yield f"{key} is {value}"
-    elif isinstance(value, str) and len(value) <= _SHORT and not any(letter.isdigit() for letter in value):
+    elif isinstance(value, str) and len(value) <= _SHORT and not any(letter.isdecimal() for letter in value):
         yield f"{key} is {value.lower()}"
 
 
