@@ -10,8 +10,10 @@ to its figure's n plus what was errored. A run that breaks them is an internal e
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -94,8 +96,6 @@ class _Rows(msgspec.Struct):
     """What is kept of one scorer's rows."""
 
     units: list[Unit] = []
-    outcomes: dict[tuple[str, int], bool] = {}
-    """Measured unit -> success."""
     errored: dict[tuple[str, int], str] = {}
     """Unit that could not be measured -> cause and reason."""
     success: dict[str, int] = {}
@@ -156,29 +156,35 @@ def _collect(store: RunStore) -> dict[str, _Rows]:
     rows: dict[str, _Rows] = {}
     for scorer, score in store.scores():
         _add(rows.setdefault(scorer, _Rows()), scorer, score)
-    for found in rows.values():
-        found.units.sort(key=lambda unit: (unit.conversation, unit.decision))
+    for scorer, found in rows.items():
+        found.units.sort(key=_place)
+        for before, after in pairwise(found.units):
+            if _place(before) == _place(after):
+                raise HarnessFault(f"two scores of {scorer!r} for {_place(after)}; please report this")
     return dict(sorted(rows.items()))
+
+
+def _place(unit: Unit) -> tuple[str, int]:
+    return unit.conversation, unit.decision
 
 
 def _add(rows: _Rows, scorer: str, score: Score) -> None:
     key = (score.conversation, -1 if score.decision is None else score.decision)
-    where = f"score of {scorer!r} for conversation {key[0]!r}, decision {score.decision}"
     if score.success == (score.cause is not None):
-        raise HarnessFault(f"{where}: a success has no cause, anything else exactly one; please report this")
-    if key in rows.outcomes or key in rows.errored:
-        raise HarnessFault(f"{where}: stored twice; please report this")
+        raise HarnessFault(f"score of {scorer!r} for {key}: a success has no cause, the rest one; please report this")
     if score.errored:
         rows.errored[key] = f"{score.cause}: {score.detail or score.category}"
     else:
-        rows.outcomes[key] = score.success
-        rows.units.append(Unit(*key, score.kind, score.values))
+        # Every row brings its own copies of the same few names.
+        values = {sys.intern(name): value for name, value in score.values.items()}
+        rows.units.append(Unit(sys.intern(key[0]), key[1], sys.intern(score.kind), values))
     name = "strict.text" if score.protocol == "strict" and score.kind == "text" else score.protocol
-    causes = rows.causes.setdefault(name, Counter())
+    if name not in rows.causes:
+        rows.causes[name] = Counter()
     if score.cause is None:
         rows.success[name] = rows.success.get(name, 0) + 1
     else:
-        causes[score.cause.value] += 1
+        rows.causes[name][score.cause.value] += 1
     if score.protocol == "text" and score.category in ("default", "unicode"):
         rows.tokenizers[score.category] += 1
 
@@ -263,7 +269,7 @@ def _missing(rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]], n: 
     found: dict[str, int] = {}
     for scorer, kept in rows.items():
         protocol, _, judge = scorer.partition(":")
-        lacking = expected[protocol] - len(kept.outcomes) - len(kept.errored)
+        lacking = expected[protocol] - len(kept.units) - len(kept.errored)
         if lacking:
             found[figure_name(protocol, judge, judges.get(protocol, ()))] = lacking
     return found
@@ -274,9 +280,11 @@ def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]],
     for protocol, names in judges.items():
         if len(names) < 2:
             continue
-        outcomes = [rows[f"{protocol}:{name}"].outcomes for name in names]
+        outcomes = [
+            {_place(unit): unit.values["success"] for unit in rows[f"{protocol}:{name}"].units} for name in names
+        ]
         common = sorted(set(outcomes[0]).intersection(*outcomes[1:]))
-        verdicts = [[bool(one[unit]) for unit in common] for one in outcomes]
+        verdicts = [[one[unit] for unit in common] for one in outcomes]
         if len(names) == 2:
             beyond_chance = cohen_kappa(verdicts[0], verdicts[1], seed=seed)
         else:
