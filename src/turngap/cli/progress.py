@@ -80,7 +80,7 @@ class Terminal:
         """Draw the present state; called by a timer a few times a second."""
         if self._live is not None:
             self._live.update(self._row(), refresh=True)
-        elif self._total and self._clock() >= self._next_plain:
+        elif self.done < self._total and self._clock() >= self._next_plain:
             self._next_plain = self._clock() + _PLAIN_SECONDS
             self._print(self.line())
 
