@@ -281,12 +281,6 @@ class RunStore:
         """How many conversations have a trajectory, and how many a failure."""
         return self._tally("SELECT count(*), sum(errored) FROM trajectory")
 
-    def count_verdicts(self, judge: str, protocol: str) -> Tally:
-        """How many units have a verdict of this judge (stale ones included), and how many a failure."""
-        return self._tally(
-            "SELECT count(*), sum(errored) FROM verdict WHERE judge = ? AND protocol = ?", (judge, protocol)
-        )
-
     # ---- scores
 
     def replace_scores(self, scorer: str, scores: Iterable[Score]) -> None:
@@ -347,6 +341,6 @@ class RunStore:
         except BlobError as error:
             raise StoreError(f"{self._database.path}: a record is damaged: {error}") from None
 
-    def _tally(self, sql: str, parameters: tuple[str, ...] = ()) -> Tally:
-        total, errored = self._database.row(sql, parameters) or (0, 0)
+    def _tally(self, sql: str) -> Tally:
+        total, errored = self._database.row(sql) or (0, 0)
         return Tally(good=total - (errored or 0), errored=errored or 0)
