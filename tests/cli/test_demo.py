@@ -55,7 +55,6 @@ def test_the_demo_shows_the_gap(folder: Path) -> None:
     low, high = noisy["turn.success"]["ci95"]
     assert low <= 0.9 <= high
     assert noisy["workflow.success"]["ci95"][1] < low
-    assert runs["baseline/reference"]["text.rouge1"]["n"] + runs["baseline/reference"]["strict.exact"]["n"] > 0
     assert runs["baseline/nearest"]["workflow.success"]["value"] < runs["baseline/nearest"]["turn.success"]["value"]
 
 

@@ -63,7 +63,6 @@ def test_units_are_there_after_reopening(
         store.put_verdict("rules", "turn", "c0", 0, verdict, "k0")
         store.put_verdict("rules", "workflow", "c0", None, failure, "k1")
         store.put_verdict("heron", "turn", "c0", 0, failure, "k2")
-        store.put_prompt("ab12", "Judge this.\n" * 1000)
         store.calls.put("f00d", b"\x00answer")
     with RunStore.open(tmp_path / "run") as store:
         assert store.config == config
@@ -79,8 +78,6 @@ def test_units_are_there_after_reopening(
         assert store.verdicts("rules", "turn", "c0") == {0: ("k0", verdict)}
         assert store.verdicts("rules", "workflow", "c0") == {None: ("k1", failure)}
         assert store.verdicts("heron", "turn", "c0") == {0: ("k2", failure)}
-        assert store.prompt("ab12") == "Judge this.\n" * 1000
-        assert store.prompt("none") is None
         assert store.calls.get("f00d") == b"\x00answer"
         with pytest.raises(KeyError):
             store.conversation("c99")

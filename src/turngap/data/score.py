@@ -18,8 +18,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict"):
     """The judge's reply, verbatim; empty for the `rules` judge."""
     asks: int = 1
     """How often the judge was asked until this verdict could be read."""
-    prompt: str = ""
-    """Digest of the prompt that was sent; the text itself lies in the run's `prompt` table."""
     flags: tuple[str, ...] = ()
     """Texts among what was judged that speak to a judge or imitate a verdict: for the reader, without effect."""
 

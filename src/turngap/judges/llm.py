@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from turngap import jsonio
 from turngap.config import JudgeConfig, MatchConfig, ModelConfig
 from turngap.data import Verdict
 from turngap.errors import ContextOverflow, JudgeError, UsageError
@@ -130,7 +129,6 @@ class LlmJudge:
             rationale=answer.rationale,
             raw=text,
             asks=asks,
-            prompt=jsonio.digest(messages),
             flags=flags,
         )
 

@@ -262,15 +262,6 @@ class RunStore:
             for place, key, body in self._database.rows(sql, (conversation, protocol, judge))
         }
 
-    def put_prompt(self, digest: str, text: str) -> None:
-        """Keep the text of a prompt under its digest (`Verdict.prompt`), once."""
-        self._database.write("INSERT OR IGNORE INTO prompt VALUES (?, ?)", (digest, pack(text)))
-
-    def prompt(self, digest: str) -> str | None:
-        """The text of a prompt, or None."""
-        row = self._database.row("SELECT body FROM prompt WHERE digest = ?", (digest,))
-        return None if row is None else str(self._read(_plain, row[0]))
-
     # ---- counts
 
     def count_predictions(self) -> Tally:
