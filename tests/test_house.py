@@ -165,6 +165,7 @@ def test_the_public_surface_is_pinned() -> None:
             "Score",
             "Segment",
             "Source",
+            "Spending",
             "Spoken",
             "SystemMessage",
             "ToolCall",

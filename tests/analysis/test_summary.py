@@ -334,7 +334,9 @@ def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
     assert (agreement.judges, agreement.n, agreement.observed) == (("rules", "alpha"), 10, 0.9)
     expected_by_chance = 0.6 * 0.5 + 0.4 * 0.5
     assert agreement.kappa == pytest.approx((0.9 - expected_by_chance) / (1 - expected_by_chance))
-    assert summary.asked_again == {"turn:alpha": 1}
+    again = summary.asked_again["turn:alpha"]
+    assert (again.n, again.first_try_n) == (1, 9)
+    assert (again.success, again.first_try_success) == (theirs[3], (sum(theirs) - theirs[3]) / 9)
 
 
 def test_three_judges_agree_by_fleiss(tmp_path: Path) -> None:

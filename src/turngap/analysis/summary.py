@@ -20,7 +20,7 @@ import msgspec
 
 from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, Measure, Unit, compute, figure_name
 from turngap.config import PROTOCOLS
-from turngap.data import Cause, Failure, Figure, Score, decisions
+from turngap.data import Cause, Failure, Figure, Score, Spending, Usage, decisions
 from turngap.errors import HarnessFault
 from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
 from turngap.runs.store import RunStore
@@ -66,6 +66,17 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     """Of kappa."""
 
 
+class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
+    """Verdicts that could not be read at the first try, beside the others: retries may select easy cases."""
+
+    n: int
+    success: float | None
+    """Share of success among them; None without any."""
+    first_try_n: int
+    first_try_success: float | None
+    """Share of success among verdicts read at the first try."""
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a run says in numbers."""
 
@@ -86,8 +97,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     tokenizers: dict[str, int]
     """ROUGE tokenizer -> text turns it scored."""
     agreement: dict[str, Agreement]
-    asked_again: dict[str, int]
-    """Scorer of an LLM judge -> verdicts for which the judge had to be asked more than once."""
+    asked_again: dict[str, AskedAgain]
+    """Scorer of an LLM judge -> its verdicts for which it had to be asked more than once."""
+    spending: Spending = Spending()
+    """Tokens and money."""
     notes: tuple[str, ...]
     """What a reader has to know beside the numbers, one sentence each."""
 
@@ -141,6 +154,7 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
         tokenizers=dict(sorted(rows["text"].tokenizers.items())) if "text" in rows else {},
         agreement=_agreement(rows, judges, seed),
         asked_again=_asked_again(store, judges),
+        spending=msgspec.convert(store.note("spending", {}), Spending),
         notes=(),
     )
     return msgspec.structs.replace(summary, notes=tuple(_notes(summary, store, errored.values())))
@@ -299,16 +313,23 @@ def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]],
     return found
 
 
-def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, AskedAgain]:
+    found: dict[str, AskedAgain] = {}
     for protocol, names in judges.items():
         for judge in names:
             if judge == "rules":
                 continue
-            found[f"{protocol}:{judge}"] = sum(
-                not isinstance(verdict, Failure) and verdict.asks > 1
-                for conversation in store.conversation_ids()
-                for _, verdict in store.verdicts(judge, protocol, conversation).values()
+            first, again = Counter[bool](), Counter[bool]()
+            for conversation in store.conversation_ids():
+                for _, verdict in store.verdicts(judge, protocol, conversation).values():
+                    # Verdicts that were never asked for (nothing to judge) say nothing about the judge.
+                    if not isinstance(verdict, Failure) and verdict.asks:
+                        (again if verdict.asks > 1 else first)[verdict.success] += 1
+            found[f"{protocol}:{judge}"] = AskedAgain(
+                n=again.total(),
+                success=again[True] / again.total() if again else None,
+                first_try_n=first.total(),
+                first_try_success=first[True] / first.total() if first else None,
             )
     return found
 
@@ -322,6 +343,7 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
     if summary.tokenizers:
         parts = [f"{count} by the {name} tokenizer" for name, count in summary.tokenizers.items()]
         yield f"text turns scored: {', '.join(parts)}"
+    yield from _spent(summary.spending)
     if store.state() != "finished":
         yield "the run is not finished: repeat its command to go on"
     if summary.missing:
@@ -329,9 +351,13 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
         yield f"partial run: no score yet for {', '.join(parts)}"
     for reason, count in sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))[:_REASONS]:
         yield f"errored, {count} x {reason}"
-    for scorer, count in summary.asked_again.items():
-        if count:
-            yield f"{scorer} had to be asked again for {count} verdicts"
+    for scorer, again in summary.asked_again.items():
+        if again.success is not None:
+            first = "-" if again.first_try_success is None else f"{again.first_try_success:.1%}"
+            yield (
+                f"{scorer} had to be asked again for {again.n} verdicts, of which {again.success:.1%} are a success; "
+                f"of its {again.first_try_n} others {first}"
+            )
     for protocol, agreement in summary.agreement.items():
         kappa = "not defined" if agreement.kappa is None else f"{agreement.kappa:.2f}"
         same = "-" if agreement.observed is None else f"{agreement.observed:.1%}"
@@ -339,3 +365,11 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
         yield (
             f"{protocol}: {', '.join(agreement.judges)} agree on {same} of {agreement.n} units ({method} kappa {kappa})"
         )
+
+
+def _spent(spending: Spending) -> Iterator[str]:
+    usages = {"model": spending.gold + spending.replay, **spending.judges}
+    for who, usage in usages.items():
+        if usage != Usage():
+            cost = "" if usage.cost is None else f", cost {usage.cost:,.4g}"
+            yield f"tokens of {who}: {usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{cost}"

@@ -12,12 +12,13 @@ from typing import Any, Protocol
 
 import msgspec
 
-from turngap.config import JudgeConfig, MatchConfig, ModelConfig
+from turngap.config import JudgeConfig, MatchConfig, ModelConfig, Prices
 from turngap.data import Verdict
 from turngap.errors import ContextOverflow, JudgeError, UsageError
 from turngap.judges import prompt, reply, suspicion
 from turngap.judges.base import TurnCase, WorkflowCase
 from turngap.models.base import ModelContext
+from turngap.models.chat import priced
 from turngap.models.client import ChatClient, Completion
 
 _LARGER = 4
@@ -61,6 +62,7 @@ class LlmJudge:
         chat: the server.
         server: what identifies the server and the model, for `identity`.
         max_tokens: most tokens of a reply.
+        prices: for the cost in `Verdict.usage`.
         save_prompt: receives ``{"judge", "protocol", "conversation", "decision", "ask", "messages"}`` before each
             request; `messages` is exactly what is sent.
     """
@@ -72,11 +74,13 @@ class LlmJudge:
         *,
         server: dict[str, Any],
         max_tokens: int,
+        prices: Prices | None = None,
         save_prompt: SavePrompt | None = None,
     ) -> None:
         self.label = label
         self._chat, self._server = chat, server
         self._max_tokens = max_tokens
+        self._prices = prices
         self._save_prompt = save_prompt
 
     def identity(self) -> dict[str, Any]:
@@ -111,11 +115,13 @@ class LlmJudge:
     async def _judge(self, place: _Place, messages: prompt.Messages, flags: tuple[str, ...]) -> Verdict:
         completion = await self._ask(place, messages, 1, self._max_tokens)
         answer, asks = _read(completion), 1
+        usage = priced(completion.usage, self._prices)
         if isinstance(answer, reply.Unreadable):
             cut = completion.finish_reason == "length"
             messages = prompt.again(messages, answer.reason, briefly=cut)
             completion = await self._ask(place, messages, 2, self._max_tokens * (_LARGER if cut else 1))
             answer, asks = _read(completion), 2
+            usage += priced(completion.usage, self._prices)
         text = _text(completion)
         if isinstance(answer, reply.Unreadable):
             quoted = " ".join(text.split())
@@ -129,6 +135,7 @@ class LlmJudge:
             rationale=answer.rationale,
             raw=text,
             asks=asks,
+            usage=usage,
             flags=flags,
         )
 
@@ -158,7 +165,9 @@ def build(
     model = model_config(spec, config)
     client = ChatClient.open(model, context)
     server = {"endpoint": client.identity, "model": client.model}
-    return LlmJudge(spec, client, server=server, max_tokens=config.max_tokens, save_prompt=save_prompt)
+    return LlmJudge(
+        spec, client, server=server, max_tokens=config.max_tokens, prices=config.prices, save_prompt=save_prompt
+    )
 
 
 def model_config(spec: str, config: JudgeConfig) -> ModelConfig:

@@ -24,7 +24,8 @@ from turngap.models import CallCache, Examined, Model, ModelContext
 from turngap.protocols import gold, replay
 from turngap.protocols.intake import take_in
 from turngap.protocols.judging import judge_all, open_judges
-from turngap.protocols.scoring import matcher_for, predictions_of, score_all
+from turngap.protocols.scoring import matcher_for, score_all
+from turngap.protocols.stock import take_stock
 from turngap.runs.cache import Layered
 from turngap.runs.store import RunStore
 
@@ -84,7 +85,7 @@ async def _judge_and_score(store: RunStore, config: EvalConfig, services: Servic
     async with open_judges(config, context, services.save_prompt) as judges:
         await judge_all(store, judges, config, services.progress)
         score_all(store, [judge.label for judge in judges], config)
-        _note_unparsed(store, config, services.progress)
+        take_stock(store, config, services.progress)
         scoring = {
             "judges": {judge.label: judge.identity() for judge in judges},
             "match": config.match,
@@ -164,21 +165,6 @@ def _require_results(store: RunStore, config: EvalConfig) -> None:
                 f"{store.directory}: nothing is stored for {', '.join(wanted)}; "
                 f"choose others with --protocols, or run turngap eval with them first"
             )
-
-
-def _note_unparsed(store: RunStore, config: EvalConfig, progress: Progress) -> None:
-    """Say so when answers look like calls that nobody parsed: the model may be better than its figures."""
-    total = unparsed = 0
-    for conversation in store.conversations():
-        for result in predictions_of(store, conversation, config).values():
-            total += 1
-            unparsed += isinstance(result, Prediction) and "unparsed_call" in result.notes
-    store.set_note("unparsed_calls", unparsed)
-    if unparsed:
-        progress.note(
-            f"{unparsed} of {total} answers look like tool calls that the parser {config.model.tool_parser!r} did not "
-            "read; try another: turngap score RUN --tool-parser NAME"
-        )
 
 
 async def _predict_all(store: RunStore, model: Model, progress: Progress, concurrency: int) -> None:

@@ -262,6 +262,10 @@ class RunStore:
             for place, key, body in self._database.rows(sql, (conversation, protocol, judge))
         }
 
+    def judges(self) -> list[str]:
+        """Labels of the judges that gave verdicts, sorted."""
+        return [row[0] for row in self._database.rows("SELECT DISTINCT judge FROM verdict ORDER BY judge")]
+
     # ---- counts
 
     def count_predictions(self) -> Tally:
