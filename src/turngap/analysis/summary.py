@@ -10,6 +10,7 @@ to its figure's n plus what was errored. A run that breaks them is an internal e
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -349,7 +350,7 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
     if summary.missing:
         parts = [f"{count} of {name}" for name, count in summary.missing.items()]
         yield f"partial run: no score yet for {', '.join(parts)}"
-    for reason, count in sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))[:_REASONS]:
+    for reason, count in _frequent(reasons):
         yield f"errored, {count} x {reason}"
     for scorer, again in summary.asked_again.items():
         if again.success is not None:
@@ -373,3 +374,12 @@ def _spent(spending: Spending) -> Iterator[str]:
         if usage != Usage():
             cost = "" if usage.cost is None else f", cost {usage.cost:,.4g}"
             yield f"tokens of {who}: {usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{cost}"
+
+
+def _frequent(reasons: Iterable[str]) -> list[tuple[str, int]]:
+    """The most frequent reasons; those that differ in numbers alone (attempts, seconds) count as one."""
+    groups: dict[str, list[str]] = {}
+    for reason in sorted(reasons):
+        groups.setdefault(re.sub(r"\d+", "0", reason), []).append(reason)
+    ordered = sorted(groups.values(), key=lambda alike: (-len(alike), alike[0]))
+    return [(alike[0], len(alike)) for alike in ordered[:_REASONS]]
