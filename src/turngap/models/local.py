@@ -18,6 +18,7 @@ import gc
 import hashlib
 import os
 import threading
+import urllib.request
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,6 +42,8 @@ SMOLLM2_TOKENS = 256
 
 _CONTEXT = 8192
 _CACHE_MIB = 1024
+_LONGEST_START, _LONGEST_STOP = 120.0, 10.0
+"""Seconds."""
 _EDGE = 1 << 20
 _TEMPLATE = Path(__file__).with_name("templates") / "chatml_tools.jinja"
 _TURN_MARKERS = ["<|im_end|>", "<|im_start|>"]
@@ -161,17 +164,27 @@ class LocalModel:
             if self._served is None:
                 self._served = self._serve(self._template)
                 if self._template is None and asyncio.run(_drops_tools(self._served.model)):
-                    self._served = None
-                    gc.collect()
+                    self._release()
                     self._context.notify(f"{self.label}: the file's chat template drops tools; turngap's own is used")
                     self._served = self._serve(_TEMPLATE.read_text(encoding="utf-8"))
             return self._served
 
     def _stop(self) -> None:
-        # The engine has no stop call: its server ends when the last reference goes.
         with self._lock:
-            self._served = None
+            self._release()
+
+    def _release(self) -> None:
+        """Let the server go, in a thread that nobody has to wait for: the engine has no stop call and no time limit."""
+        holder, self._served = [self._served], None
+
+        def let_go() -> None:
+            # Its server ends when the last reference goes.
+            holder.clear()
             gc.collect()
+
+        thread = threading.Thread(target=let_go, name="turngap-local-stop", daemon=True)
+        thread.start()
+        thread.join(_LONGEST_STOP)
 
     def _serve(self, template: str | None) -> _Served:
         import xllamacpp  # noqa: PLC0415 - loads 100 MB of engine, wanted only when a local model is asked
@@ -200,6 +213,7 @@ class LocalModel:
         except RuntimeError as error:
             said = " ".join(str(error).split())
             raise ConfigError(f"{self.label}: llama.cpp cannot load {self._file}: {said}") from None
+        _wait_until_it_works(server.listening_address)
         return _Served(server, self._ask(f"{server.listening_address}/v1", stop=template is not None))
 
     def _ask(self, url: str, *, stop: bool) -> ChatModel:
@@ -215,6 +229,20 @@ class LocalModel:
     def _wire(self, config: ModelConfig) -> Wire:
         # llama.cpp decodes the arguments of recorded calls itself and fails on malformed ones.
         return Wire(fold_roles=config.fold_roles, send_reasoning=config.send_reasoning, wrap_malformed=True)
+
+
+def _wait_until_it_works(address: str) -> None:
+    """Have one token generated. A server that is told to stop before its main loop has begun never stops."""
+    body = jsonio.encode({"prompt": ".", "n_predict": 1, "cache_prompt": False})
+    request = urllib.request.Request(  # noqa: S310 - our own server on loopback
+        f"{address}/completion", data=body, headers={"Content-Type": "application/json"}
+    )
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(request, timeout=_LONGEST_START) as response:
+            response.read()
+    except OSError as error:
+        raise ConfigError(f"llama.cpp loaded the weights and does not answer: {error}") from None
 
 
 async def _drops_tools(model: ChatModel) -> bool:
