@@ -334,7 +334,9 @@ def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
     assert (agreement.judges, agreement.n, agreement.observed) == (("rules", "alpha"), 10, 0.9)
     expected_by_chance = 0.6 * 0.5 + 0.4 * 0.5
     assert agreement.kappa == pytest.approx((0.9 - expected_by_chance) / (1 - expected_by_chance))
-    assert summary.asked_again == {"turn:alpha": 1}
+    again = summary.asked_again["turn:alpha"]
+    assert (again.n, again.first_try_n) == (1, 9)
+    assert (again.success, again.first_try_success) == (theirs[3], (sum(theirs) - theirs[3]) / 9)
 
 
 def test_three_judges_agree_by_fleiss(tmp_path: Path) -> None:
@@ -380,3 +382,26 @@ def test_fractions_stand_in_metrics_and_counts_apart(tmp_path: Path) -> None:
         assert (figure.value is None) == (figure.n == 0) == (figure.ci95 is None)
     rejected = [row.values["rejected"] for row in scores["replay"]]
     assert summary.per_conversation["replay.rejected"].value == pytest.approx(sum(rejected) / len(rejected))
+
+
+def test_reasons_that_differ_in_numbers_alone_count_as_one(tmp_path: Path) -> None:
+    """The most frequent reasons of errored units are named, with one example for those that are alike."""
+    conversation = _conversation("a", "tttttt")
+    rows = [
+        Score(
+            protocol="turn",
+            conversation="a",
+            decision=at,
+            kind="text",
+            success=False,
+            cause=Cause.ENDPOINT,
+            detail=f"503; given up after {at % 2 + 2} requests" if at < 5 else "connection refused",
+        )
+        for at in range(6)
+    ]
+    with _fill(tmp_path / "run", [conversation], {"turn:rules": rows}) as store:
+        notes = summarise(store).notes
+    assert notes == (
+        "errored, 5 x endpoint: 503; given up after 2 requests",
+        "errored, 1 x endpoint: connection refused",
+    )

@@ -59,7 +59,7 @@ def test_run_09_one_signal_says_how_to_resume(number: signal.Signals) -> None:
     program.send_signal(number)
     code, out, err, seconds = _end(program)
     assert code == 130
-    assert seconds < 1
+    assert seconds < 3
     assert out == "cleaned up\n"
     line = err.splitlines()[-1]
     assert line == (
@@ -72,13 +72,13 @@ def test_run_09_one_signal_says_how_to_resume(number: signal.Signals) -> None:
 
 def test_run_09_the_message_comes_also_while_the_loop_is_busy() -> None:
     """RUN-09: a long stretch without await does not hold the message back."""
-    program = _start("time.sleep(1.5); await asyncio.sleep(30)")
+    program = _start("time.sleep(4); await asyncio.sleep(30)")
     time.sleep(0.2)
     program.send_signal(signal.SIGINT)
     assert program.stderr is not None
     began = time.monotonic()
     lines = [program.stderr.readline(), program.stderr.readline()]
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 2
     assert "interrupted: 11 of 40 done" in "".join(lines)
     assert _end(program)[0] == 130
 
@@ -100,7 +100,7 @@ def test_run_09_a_second_signal_stops_at_once() -> None:
     program.send_signal(signal.SIGINT)
     code, out, err, seconds = _end(program)
     assert code == 130
-    assert seconds < 1
+    assert seconds < 3
     assert out == ""
     assert err.count("interrupted") == 1
 

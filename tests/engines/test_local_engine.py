@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,12 +47,46 @@ class Yard:
 @settings(deadline=None, max_examples=50)
 @given(count=st.integers(0, 40), concurrency=st.integers(1, 12))
 def test_every_unit_once_in_order(count: int, concurrency: int) -> None:
-    """Units begin in the order of the iterator, each once, never more at a time than allowed, as many as possible."""
+    """Units begin in the order of the iterator, each once, never more at a time than allowed."""
     yard = Yard()
     asyncio.run(run_units(range(count), yard.work, concurrency=concurrency))
     assert yard.begun == list(range(count))
     assert sorted(yard.ended) == list(range(count))
+    assert yard.most <= concurrency
+
+
+@pytest.mark.parametrize(("count", "concurrency"), [(0, 3), (2, 3), (3, 3), (50, 3), (400, 200)])
+async def test_as_many_at_a_time_as_allowed(count: int, concurrency: int) -> None:
+    """When units take their time, as many are under way as allowed, or as there are."""
+    yard = Yard()
+    full = asyncio.Event()
+
+    async def during(_unit: int) -> None:
+        if yard.active == min(count, concurrency):
+            full.set()
+        await full.wait()
+
+    yard.during = during  # type: ignore[method-assign]
+    await asyncio.wait_for(run_units(range(count), yard.work, concurrency=concurrency), 10)
     assert yard.most == min(count, concurrency)
+    assert len(yard.ended) == count
+
+
+async def test_workers_do_not_start_in_one_burst() -> None:
+    """The first unit of a worker is set going before the next worker takes one."""
+    log: list[str] = []
+
+    async def work(unit: int) -> None:
+        log.append(f"ask {unit}")
+        await asyncio.sleep(0.01)
+
+    def units() -> Iterator[int]:
+        for number in range(4):
+            log.append(f"draw {number}")
+            yield number
+
+    await run_units(units(), work, concurrency=4)
+    assert log == [f"{what} {number}" for number in range(4) for what in ("draw", "ask")]
 
 
 async def test_units_are_drawn_when_a_worker_is_free() -> None:
@@ -177,6 +212,20 @@ async def test_finished_work_is_kept_on_cancellation() -> None:
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(run_units(range(100), yard.work, concurrency=3), 0.05)
     assert sorted(yard.ended) == list(range(10))
+
+
+async def test_work_that_never_waits_lets_others_be_heard() -> None:
+    """RUN-09: units that are done without ever waiting do not keep a cancellation, or a timer, until the end."""
+    done = 0
+
+    async def work(_unit: int) -> None:
+        nonlocal done
+        done += 1
+        time.sleep(0.001)
+
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(run_units(range(5000), work, concurrency=3), 0.1)
+    assert 0 < done < 2000
 
 
 @pytest.mark.parametrize("concurrency", [0, -1])

@@ -103,6 +103,13 @@ def test_talk_states_nothing(text: str) -> None:
     assert facts.of_text(text).stated == ()
 
 
+def test_encoded_blobs_state_nothing() -> None:
+    """A picture in base64 or a wall of digits is no fact, and reading it takes no time."""
+    assert facts.of_text(f"It is {'1' * 100_000} and {'aB3+' * 50_000}, for 2 people").stated == (
+        *facts.of_text("2").stated,
+    )
+
+
 def test_a_year_that_nobody_mentioned_is_invented() -> None:
     """A known day does not vouch for a year."""
     known = facts.of_text("Please move it to 2 May. Today is 2031-05-01.").readings

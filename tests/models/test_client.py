@@ -153,16 +153,37 @@ async def test_a_stalled_server_cannot_hold_longer_than_the_stated_time(chat_ser
     await client.aclose()
 
 
-async def test_a_server_that_is_not_there_is_an_endpoint_error() -> None:
-    """A refused connection is retried, then given up."""
+async def test_a_server_that_was_never_there_is_told_at_once() -> None:
+    """A refused first connection is a mistake in the command or a server not started: no ten minutes of retrying."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    client = ChatClient(resolve(f"http://127.0.0.1:{port}/v1"), "m", pace=Pace(), context=ModelContext())
+    with pytest.raises(ConfigError, match="cannot connect"):
+        await _ask(client)
+    await client.aclose()
+
+
+async def test_a_server_that_went_away_is_an_endpoint_error() -> None:
+    """Once it has answered, a refused connection is retried, then given up."""
+    server = await asyncio.start_server(_answer_once, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
     pace = Pace(give_up_after=0.3, first_backoff=0.01)
     client = ChatClient(resolve(f"http://127.0.0.1:{port}/v1"), "m", pace=pace, context=ModelContext())
+    await _ask(client)
+    server.close()
+    await server.wait_closed()
     with pytest.raises(EndpointError, match="given up"):
         await _ask(client)
     await client.aclose()
+
+
+async def _answer_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(65536)
+    body = b'{"choices": [{"message": {"role": "assistant", "content": "ok"}}]}'
+    writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+    await writer.drain()
+    writer.close()
 
 
 @pytest.mark.parametrize(

@@ -134,3 +134,9 @@ async def test_it_can_be_awaited_from_a_running_loop(boats: Path, tmp_path: Path
     """RUN-08: notebooks have a loop already; twice in one process is fine."""
     for name in ("one", "two"):
         await evaluate(config(boats), tmp_path / name, Services(progress=Quiet()))
+
+
+def test_tokens_and_money_are_summed_up(boats: Path, tmp_path: Path) -> None:
+    """Baselines cost nothing; the note is there all the same, and the figures do not depend on it."""
+    summary, _ = run(config(boats), tmp_path / "run")
+    assert (summary.spending.gold.prompt_tokens, summary.spending.replay.cost) == (0, None)

@@ -94,7 +94,7 @@ def trajectory() -> Trajectory:
 @pytest.fixture
 def verdict() -> Verdict:
     """A judge's answer."""
-    return Verdict(success=False, category="wrong date", rationale="2 May was asked for", raw="{}", prompt="ab12")
+    return Verdict(success=False, category="wrong date", rationale="2 May was asked for", raw="{}")
 
 
 @pytest.fixture

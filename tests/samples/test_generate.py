@@ -71,7 +71,7 @@ def test_a_seed_without_a_fitting_customer_is_said_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where the shop of a seed has nobody for a recipe, the command says so and fails."""
-    seeds = iter(range(1, 200))
+    seeds = iter(range(8, 200))  # seed 8 is the first one
     code = 0
     while code == 0:
         code = main(["--seed", str(next(seeds)), "-n", "48", "-o", str(tmp_path / "x.jsonl")])

@@ -10,8 +10,11 @@ to its figure's n plus what was errored. A run that breaks them is an internal e
 
 from __future__ import annotations
 
+import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -20,7 +23,7 @@ from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, Measure, 
 from turngap.analysis.horizon import HorizonPoint, horizon
 from turngap.analysis.repair import repair
 from turngap.config import FURTHER, PROTOCOLS
-from turngap.data import Cause, Failure, Figure, Score, decisions
+from turngap.data import Cause, Failure, Figure, Score, Spending, Usage, decisions
 from turngap.errors import HarnessFault
 from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
 from turngap.protocols.horizon import starts
@@ -68,6 +71,17 @@ class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     """Of kappa."""
 
 
+class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
+    """Verdicts that could not be read at the first try, beside the others: retries may select easy cases."""
+
+    n: int
+    success: float | None
+    """Share of success among them; None without any."""
+    first_try_n: int
+    first_try_success: float | None
+    """Share of success among verdicts read at the first try."""
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a run says in numbers."""
 
@@ -90,8 +104,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     tokenizers: dict[str, int]
     """ROUGE tokenizer -> text turns it scored."""
     agreement: dict[str, Agreement]
-    asked_again: dict[str, int]
-    """Scorer of an LLM judge -> verdicts for which the judge had to be asked more than once."""
+    asked_again: dict[str, AskedAgain]
+    """Scorer of an LLM judge -> its verdicts for which it had to be asked more than once."""
+    spending: Spending = Spending()
+    """Tokens and money."""
     notes: tuple[str, ...]
     """What a reader has to know beside the numbers, one sentence each."""
 
@@ -100,8 +116,6 @@ class _Rows(msgspec.Struct):
     """What is kept of one scorer's rows."""
 
     units: list[Unit] = []
-    outcomes: dict[tuple[str, int], bool] = {}
-    """Measured unit -> success."""
     errored: dict[tuple[str, int], str] = {}
     """Unit that could not be measured -> cause and reason."""
     success: dict[str, int] = {}
@@ -153,6 +167,7 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
         tokenizers=dict(sorted(rows["text"].tokenizers.items())) if "text" in rows else {},
         agreement=_agreement(rows, judges, seed),
         asked_again=_asked_again(store, judges),
+        spending=msgspec.convert(store.note("spending", {}), Spending),
         notes=(),
     )
     return msgspec.structs.replace(summary, notes=tuple(_notes(summary, store, errored.values())))
@@ -168,29 +183,35 @@ def _collect(store: RunStore) -> dict[str, _Rows]:
     rows: dict[str, _Rows] = {}
     for scorer, score in store.scores():
         _add(rows.setdefault(scorer, _Rows()), scorer, score)
-    for found in rows.values():
-        found.units.sort(key=lambda unit: (unit.conversation, unit.decision))
+    for scorer, found in rows.items():
+        found.units.sort(key=_place)
+        for before, after in pairwise(found.units):
+            if _place(before) == _place(after):
+                raise HarnessFault(f"two scores of {scorer!r} for {_place(after)}; please report this")
     return dict(sorted(rows.items()))
+
+
+def _place(unit: Unit) -> tuple[str, int]:
+    return unit.conversation, unit.decision
 
 
 def _add(rows: _Rows, scorer: str, score: Score) -> None:
     key = (score.conversation, -1 if score.decision is None else score.decision)
-    where = f"score of {scorer!r} for conversation {key[0]!r}, decision {score.decision}"
     if score.success == (score.cause is not None):
-        raise HarnessFault(f"{where}: a success has no cause, anything else exactly one; please report this")
-    if key in rows.outcomes or key in rows.errored:
-        raise HarnessFault(f"{where}: stored twice; please report this")
+        raise HarnessFault(f"score of {scorer!r} for {key}: a success has no cause, the rest one; please report this")
     if score.errored:
         rows.errored[key] = f"{score.cause}: {score.detail or score.category}"
     else:
-        rows.outcomes[key] = score.success
-        rows.units.append(Unit(*key, score.kind, score.values))
+        # Every row brings its own copies of the same few names.
+        values = {sys.intern(name): value for name, value in score.values.items()}
+        rows.units.append(Unit(sys.intern(key[0]), key[1], sys.intern(score.kind), values))
     name = "strict.text" if score.protocol == "strict" and score.kind == "text" else score.protocol
-    causes = rows.causes.setdefault(name, Counter())
+    if name not in rows.causes:
+        rows.causes[name] = Counter()
     if score.cause is None:
         rows.success[name] = rows.success.get(name, 0) + 1
     else:
-        causes[score.cause.value] += 1
+        rows.causes[name][score.cause.value] += 1
     if score.protocol == "text" and score.category in ("default", "unicode"):
         rows.tokenizers[score.category] += 1
 
@@ -283,7 +304,7 @@ def _missing(
     found: dict[str, int] = {}
     for scorer, kept in rows.items():
         protocol, _, judge = scorer.partition(":")
-        lacking = expected[protocol] - len(kept.outcomes) - len(kept.errored)
+        lacking = expected[protocol] - len(kept.units) - len(kept.errored)
         if lacking:
             found[figure_name(protocol, judge, judges.get(protocol, ()))] = lacking
     return found
@@ -294,9 +315,11 @@ def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]],
     for protocol, names in judges.items():
         if len(names) < 2:
             continue
-        outcomes = [rows[f"{protocol}:{name}"].outcomes for name in names]
+        outcomes = [
+            {_place(unit): unit.values["success"] for unit in rows[f"{protocol}:{name}"].units} for name in names
+        ]
         common = sorted(set(outcomes[0]).intersection(*outcomes[1:]))
-        verdicts = [[bool(one[unit]) for unit in common] for one in outcomes]
+        verdicts = [[one[unit] for unit in common] for one in outcomes]
         if len(names) == 2:
             beyond_chance = cohen_kappa(verdicts[0], verdicts[1], seed=seed)
         else:
@@ -311,16 +334,23 @@ def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]],
     return found
 
 
-def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, AskedAgain]:
+    found: dict[str, AskedAgain] = {}
     for protocol, names in judges.items():
         for judge in names:
             if judge == "rules":
                 continue
-            found[f"{protocol}:{judge}"] = sum(
-                not isinstance(verdict, Failure) and verdict.asks > 1
-                for conversation in store.conversation_ids()
-                for _, verdict in store.verdicts(judge, protocol, conversation).values()
+            first, again = Counter[bool](), Counter[bool]()
+            for conversation in store.conversation_ids():
+                for _, verdict in store.verdicts(judge, protocol, conversation).values():
+                    # Verdicts that were never asked for (nothing to judge) say nothing about the judge.
+                    if not isinstance(verdict, Failure) and verdict.asks:
+                        (again if verdict.asks > 1 else first)[verdict.success] += 1
+            found[f"{protocol}:{judge}"] = AskedAgain(
+                n=again.total(),
+                success=again[True] / again.total() if again else None,
+                first_try_n=first.total(),
+                first_try_success=first[True] / first.total() if first else None,
             )
     return found
 
@@ -334,17 +364,22 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
     if summary.tokenizers:
         parts = [f"{count} by the {name} tokenizer" for name, count in summary.tokenizers.items()]
         yield f"text turns scored: {', '.join(parts)}"
+    yield from _spent(summary.spending)
     if store.state() != "finished":
         yield "the run is not finished: repeat its command to go on"
     if summary.missing:
         parts = [f"{count} of {name}" for name, count in summary.missing.items()]
         yield f"partial run: no score yet for {', '.join(parts)}"
-    for reason, count in sorted(Counter(reasons).items(), key=lambda item: (-item[1], item[0]))[:_REASONS]:
+    for reason, count in _frequent(reasons):
         yield f"errored, {count} x {reason}"
-    for scorer, count in summary.asked_again.items():
-        if count:
-            yield f"{scorer} had to be asked again for {count} verdicts"
     yield from _repairs(summary, store)
+    for scorer, again in summary.asked_again.items():
+        if again.success is not None:
+            first = "-" if again.first_try_success is None else f"{again.first_try_success:.1%}"
+            yield (
+                f"{scorer} had to be asked again for {again.n} verdicts, of which {again.success:.1%} are a success; "
+                f"of its {again.first_try_n} others {first}"
+            )
     for protocol, agreement in summary.agreement.items():
         kappa = "not defined" if agreement.kappa is None else f"{agreement.kappa:.2f}"
         same = "-" if agreement.observed is None else f"{agreement.observed:.1%}"
@@ -364,3 +399,20 @@ def _repairs(summary: Summary, store: RunStore) -> Iterator[str]:
             f"repair-first: with the recorded decision put in at the first failure, {found.finished.value:.1%} of "
             f"{found.finished.n} failed replays finish (one slip), the others fail again"
         )
+
+
+def _spent(spending: Spending) -> Iterator[str]:
+    usages = {"model": spending.gold + spending.replay, **spending.judges}
+    for who, usage in usages.items():
+        if usage != Usage():
+            cost = "" if usage.cost is None else f", cost {usage.cost:,.4g}"
+            yield f"tokens of {who}: {usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{cost}"
+
+
+def _frequent(reasons: Iterable[str]) -> list[tuple[str, int]]:
+    """The most frequent reasons; those that differ in numbers alone (attempts, seconds) count as one."""
+    groups: dict[str, list[str]] = {}
+    for reason in sorted(reasons):
+        groups.setdefault(re.sub(r"\d+", "0", reason), []).append(reason)
+    ordered = sorted(groups.values(), key=lambda alike: (-len(alike), alike[0]))
+    return [(alike[0], len(alike)) for alike in ordered[:_REASONS]]

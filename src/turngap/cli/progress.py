@@ -14,13 +14,13 @@ from typing import IO
 
 from rich.console import Console
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.text import Text
 
 from turngap.data import Usage
 
 _PLAIN_SECONDS = 10.0
 _FIRST_PLAIN_SECONDS = 2.0
+_BAR = 16
 
 
 class Terminal:
@@ -80,7 +80,7 @@ class Terminal:
         """Draw the present state; called by a timer a few times a second."""
         if self._live is not None:
             self._live.update(self._row(), refresh=True)
-        elif self._total and self._clock() >= self._next_plain:
+        elif self.done < self._total and self._clock() >= self._next_plain:
             self._next_plain = self._clock() + _PLAIN_SECONDS
             self._print(self.line())
 
@@ -109,36 +109,36 @@ class Terminal:
         self._name, self._total = "", 0
 
     def _facts(self) -> list[str]:
+        """What there is to say, the most pressing first: a narrow terminal cuts the end off."""
         now = self._clock()
         fresh = self.done - self._taken_over
         seconds = max(now - self._began, 1e-9)
-        facts = [f"{fresh / seconds:.1f}/s"] if fresh else []
-        if self.prompt_tokens or self.completion_tokens:
-            facts.append(f"tokens {_short(self.prompt_tokens)} in {_short(self.completion_tokens)} out")
-        if self.cost is not None:
-            facts.append(f"cost {self.cost:.4g}")
+        facts = []
+        if now < self._wait_until:
+            facts.append(f"waiting {self._wait_until - now:.0f} s: {self._wait_reason}")
+        if fresh:
+            facts.append(f"{fresh / seconds:.1f}/s")
+        left = self._total - self.done
+        if left <= 0:
+            facts.append(f"took {_duration(seconds)}")
+        elif fresh:
+            facts.append(f"{_duration(left * seconds / fresh)} left")
         facts.append(f"{self.errored} errored")
         repeat = self._repeat - fresh
         if repeat > 0:
             facts.append(f"{repeat} to repeat")
-        left = self._total - self.done
-        if fresh and left > 0:
-            facts.append(f"{_duration(left * seconds / fresh)} left")
-        elif left <= 0:
-            facts.append(f"took {_duration(seconds)}")
-        if now < self._wait_until:
-            facts.append(f"waiting {self._wait_until - now:.0f} s: {self._wait_reason}")
+        if self.prompt_tokens or self.completion_tokens:
+            facts.append(f"tokens {_short(self.prompt_tokens)} in {_short(self.completion_tokens)} out")
+        if self.cost is not None:
+            facts.append(f"cost {self.cost:.4g}")
         return facts
 
-    def _row(self) -> Table:
-        row = Table.grid(padding=(0, 1))
-        row.add_row(
-            self._name,
-            ProgressBar(total=self._total, completed=min(self.done, self._total), width=20),
-            f"{self.done}/{self._total}",
-            ", ".join(self._facts()),
-        )
-        return row
+    def _row(self) -> Text:
+        full = round(_BAR * min(self.done / self._total, 1.0))
+        # Cut at the end of a narrow terminal, never wrapped: a second line could not be redrawn in place.
+        row = Text(f"{self._name} ", no_wrap=True, overflow="ellipsis", end="")
+        row.append("━" * full, style="green").append("━" * (_BAR - full), style="dim")
+        return row.append(f" {self.done}/{self._total} {', '.join(self._facts())}")
 
     def _once(self, text: str) -> None:
         if text not in self._said:

@@ -22,7 +22,7 @@ from turngap.data.message import (
     UserMessage,
 )
 from turngap.data.prediction import Cause, Failure, Finish, Prediction, Usage
-from turngap.data.score import Figure, Score, Verdict
+from turngap.data.score import Figure, Score, Spending, Verdict
 from turngap.data.trajectory import Acted, CallVerdict, Category, Event, Problem, Repaired, Spoken, Trajectory
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "Score",
     "Segment",
     "Source",
+    "Spending",
     "Spoken",
     "SystemMessage",
     "ToolCall",

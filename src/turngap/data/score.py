@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from turngap.data.prediction import Cause
+from turngap.data.prediction import Cause, Usage
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict"):
@@ -18,10 +18,21 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict"):
     """The judge's reply, verbatim; empty for the `rules` judge."""
     asks: int = 1
     """How often the judge was asked until this verdict could be read."""
-    prompt: str = ""
-    """Digest of the prompt that was sent; the text itself lies in the run's `prompt` table."""
+    usage: Usage = Usage()
+    """Of all times it was asked; zero for `rules`."""
     flags: tuple[str, ...] = ()
-    """Texts among what was judged that speak to a judge or imitate a verdict, for the reader; no verdict depends on it."""
+    """Texts among what was judged that speak to a judge or imitate a verdict: for the reader, without effect."""
+
+
+class Spending(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens and money that the answers of a run stand for, whether they were asked for or came from a cache."""
+
+    gold: Usage = Usage()
+    """Predictions on gold history."""
+    replay: Usage = Usage()
+    """Closed loops."""
+    judges: dict[str, Usage] = {}
+    """Label of an LLM judge -> all its verdicts."""
 
 
 class Score(msgspec.Struct, frozen=True, kw_only=True):

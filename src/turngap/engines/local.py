@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from turngap.errors import UsageError
 
 U = TypeVar("U")
+
+_BREATH = 0.05  # seconds; work that never waits would else keep signals and progress from being heard until its end
 
 
 async def run_units(units: Iterable[U], work: Callable[[U], Awaitable[None]], *, concurrency: int) -> None:
@@ -30,41 +32,64 @@ async def run_units(units: Iterable[U], work: Callable[[U], Awaitable[None]], *,
     """
     if concurrency < 1:
         raise UsageError(f"concurrency is at least 1, not {concurrency}")
-    iterator = iter(units)
-    first: list[BaseException] = []
-
-    async def worker() -> None:
-        try:
-            for unit in iterator:
-                await work(unit)
-        except BaseException as error:
-            if not first:
-                first.append(error)
-                _cancel(crew)
-            raise
-
-    crew = [asyncio.create_task(worker()) for _ in range(concurrency)]
+    crew = _Crew(units, work)
     try:
-        await asyncio.wait(crew)
+        await crew.enlist(concurrency)
+        await asyncio.wait(crew.tasks)
     except asyncio.CancelledError:
-        _cancel(crew)
-        await asyncio.wait(crew)
+        crew.cancel()
+        await asyncio.wait(crew.tasks)
         raise
     finally:
-        _retrieve(crew)
-    if first:
-        raise first[0]
+        crew.retrieve()
+    if crew.first is not None:
+        raise crew.first
 
 
-def _cancel(crew: list[asyncio.Task[None]]) -> None:
-    current = asyncio.current_task()
-    for task in crew:
-        if task is not current:
-            task.cancel()
+class _Crew(Generic[U]):
+    """The workers of one call."""
 
+    def __init__(self, units: Iterable[U], work: Callable[[U], Awaitable[None]]) -> None:
+        self._units = iter(units)
+        self._work = work
+        self._clock = asyncio.get_running_loop().time
+        self._rested = self._clock()
+        self.tasks: list[asyncio.Task[None]] = []
+        self.first: BaseException | None = None
+        """What stopped everything."""
 
-def _retrieve(crew: list[asyncio.Task[None]]) -> None:
-    """Look at every exception, so that the loop does not complain of those that nobody asked for."""
-    for task in crew:
-        if task.done() and not task.cancelled():
-            task.exception()
+    async def enlist(self, concurrency: int) -> None:
+        """Start workers, one after the other, until there are enough or nothing is left for one more."""
+        for _ in range(concurrency):
+            self.tasks.append(asyncio.create_task(self._run()))
+            # The worker sets its unit going before the next one starts. Started all at once, they would ask in one
+            # burst, be answered in one burst and go on in step, each waiting for the rest of the crowd.
+            await asyncio.sleep(0)
+            if self.first is not None or self.tasks[-1].done():
+                return
+
+    async def _run(self) -> None:
+        try:
+            for unit in self._units:
+                await self._work(unit)
+                if self._clock() - self._rested > _BREATH:
+                    await asyncio.sleep(0)
+                    self._rested = self._clock()
+        except BaseException as error:
+            if self.first is None:
+                self.first = error
+                self.cancel()
+            raise
+
+    def cancel(self) -> None:
+        """Cancel all workers but the one that asks for it."""
+        current = asyncio.current_task()
+        for task in self.tasks:
+            if task is not current:
+                task.cancel()
+
+    def retrieve(self) -> None:
+        """Look at every exception, so that the loop does not complain of those that nobody asked for."""
+        for task in self.tasks:
+            if task.done() and not task.cancelled():
+                task.exception()

@@ -322,6 +322,8 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
 )
 """In this order; what one has read, the next ones do not see."""
 
+# A longer run is an encoded blob, not something that anybody tells; searching it would take quadratic time.
+_BLOB = re.compile(r"[\w.+-]{160,}")
 _LIST_MARKER = re.compile(r"^(?P<lead>[ \t>*_#-]*)\d{1,2}[.)](?=[ \t])", re.MULTILINE)
 _CAPITALS = re.compile(r"(?<![\w-])[A-Z]{5,8}(?![\w-])")
 _READ = "\ufffc"
@@ -331,10 +333,11 @@ def _code(text: str) -> str:
     return f"id:{text.casefold()}"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def of_text(text: str) -> Facts:
-    """Read the facts of a text. Numbers that only count list items ("1. ...") are none."""
-    rest = _LIST_MARKER.sub(lambda match: match["lead"] + " " * (len(match[0]) - len(match["lead"])), text)
+    """Read the facts of a text. Numbers that only count list items ("1. ...") are none, nor are encoded blobs."""
+    rest = _BLOB.sub(lambda match: _READ * len(match[0]), text)
+    rest = _LIST_MARKER.sub(lambda match: match["lead"] + " " * (len(match[0]) - len(match["lead"])), rest)
     found: list[tuple[int, _Hit]] = []
     for pattern, reader in _READERS:
         pieces: list[str] = []
@@ -382,7 +385,7 @@ def of_value(value: Any) -> Facts:
     )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def of_result(text: str) -> Facts:
     """Read the facts of a tool result: of its values where it is JSON, else of its text."""
     try:

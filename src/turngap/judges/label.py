@@ -99,7 +99,7 @@ class LlmLabeller:
             rationale=said.answer.rationale,
             raw=said.text,
             asks=said.asks,
-            prompt=said.prompt,
+            usage=said.usage,
             flags=suspicion.of_workflow(case.workflow),
         )
 

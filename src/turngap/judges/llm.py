@@ -12,13 +12,13 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from turngap import jsonio
-from turngap.config import JudgeConfig, MatchConfig, ModelConfig
-from turngap.data import Verdict
+from turngap.config import JudgeConfig, MatchConfig, ModelConfig, Prices
+from turngap.data import Usage, Verdict
 from turngap.errors import ContextOverflow, JudgeError, UsageError
 from turngap.judges import prompt, reply, suspicion
 from turngap.judges.base import TurnCase, WorkflowCase
 from turngap.models.base import ModelContext
+from turngap.models.chat import priced
 from turngap.models.client import ChatClient, Completion
 
 _LARGER = 4
@@ -64,8 +64,8 @@ class Answered(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     text: str
     """The reply, verbatim."""
     asks: int
-    prompt: str
-    """Digest of the request."""
+    usage: Usage
+    """Of all times the model was asked."""
 
 
 class LlmJudge:
@@ -76,6 +76,7 @@ class LlmJudge:
         chat: the server.
         server: what identifies the server and the model, for `identity`.
         max_tokens: most tokens of a reply.
+        prices: for the cost in `Verdict.usage`.
         save_prompt: receives ``{"judge", "protocol", "conversation", "decision", "ask", "messages"}`` before each
             request; `messages` is exactly what is sent.
     """
@@ -87,11 +88,13 @@ class LlmJudge:
         *,
         server: dict[str, Any],
         max_tokens: int,
+        prices: Prices | None = None,
         save_prompt: SavePrompt | None = None,
     ) -> None:
         self.label = label
         self._chat, self._server = chat, server
         self._max_tokens = max_tokens
+        self._prices = prices
         self._save_prompt = save_prompt
 
     def identity(self) -> dict[str, Any]:
@@ -138,11 +141,13 @@ class LlmJudge:
         """
         completion = await self._ask(place, messages, 1, self._max_tokens)
         answer, asks = _read(completion, read), 1
+        usage = priced(completion.usage, self._prices)
         if isinstance(answer, reply.Unreadable):
             cut = completion.finish_reason == "length"
             messages = prompt.again(messages, answer.reason, briefly=cut)
             completion = await self._ask(place, messages, 2, self._max_tokens * (_LARGER if cut else 1))
             answer, asks = _read(completion, read), 2
+            usage += priced(completion.usage, self._prices)
         text = _text(completion)
         if isinstance(answer, reply.Unreadable):
             quoted = " ".join(text.split())
@@ -150,7 +155,7 @@ class LlmJudge:
             raise JudgeError(
                 f"{self.label} gave no verdict in {asks} replies; of the last one, {answer.reason}: {shown!r}"
             )
-        return Answered(answer=answer, text=text, asks=asks, prompt=jsonio.digest(messages))
+        return Answered(answer=answer, text=text, asks=asks, usage=usage)
 
     async def _judge(self, place: Place, messages: prompt.Messages, flags: tuple[str, ...]) -> Verdict:
         said = await self.ask(place, messages, reply.read)
@@ -160,7 +165,7 @@ class LlmJudge:
             rationale=said.answer.rationale,
             raw=said.text,
             asks=said.asks,
-            prompt=said.prompt,
+            usage=said.usage,
             flags=flags,
         )
 
@@ -190,7 +195,9 @@ def build(
     model = model_config(spec, config)
     client = ChatClient.open(model, context)
     server = {"endpoint": client.identity, "model": client.model}
-    return LlmJudge(spec, client, server=server, max_tokens=config.max_tokens, save_prompt=save_prompt)
+    return LlmJudge(
+        spec, client, server=server, max_tokens=config.max_tokens, prices=config.prices, save_prompt=save_prompt
+    )
 
 
 def model_config(spec: str, config: JudgeConfig) -> ModelConfig:

@@ -75,4 +75,11 @@ def build(
     """
     model = build_model(msgspec.structs.replace(model_config(spec, config), tool_parser="none"), context)
     server = {"model": model.identity()}
-    return LlmJudge(spec, ModelChat(model), server=server, max_tokens=config.max_tokens, save_prompt=save_prompt)
+    return LlmJudge(
+        spec,
+        ModelChat(model),
+        server=server,
+        max_tokens=config.max_tokens,
+        prices=config.prices,
+        save_prompt=save_prompt,
+    )

@@ -17,10 +17,10 @@ import msgspec
 
 from turngap import jsonio
 
-_THOUGHTS = "think|thinking|thought|thoughts|reasoning|analysis|reflection|scratchpad"
-_THOUGHT = re.compile(rf"<({_THOUGHTS})\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
-_OPEN_THOUGHT = re.compile(rf"<(?:{_THOUGHTS})\b[^>]*>", re.IGNORECASE)
-_CLOSED_THOUGHT = re.compile(rf"</(?:{_THOUGHTS})\s*>", re.IGNORECASE)
+_THOUGHT_TAG = re.compile(
+    r"<(?P<closing>/?)(?:think|thinking|thoughts?|reasoning|analysis|reflection|scratchpad)\b[^<>]{0,80}>",
+    re.IGNORECASE,
+)
 _LONGEST_CATEGORY = 60
 
 
@@ -89,11 +89,23 @@ def read_label(text: str, labels: Collection[str]) -> Named | Unreadable:
 
 
 def _without_thoughts(text: str) -> str:
-    text = _THOUGHT.sub(" ", text)
-    # A closing tag alone: the opening one stood in the prompt. An opening one alone: the reply is cut off in thought.
-    text = _CLOSED_THOUGHT.split(text)[-1]
-    opened = _OPEN_THOUGHT.search(text)
-    return text[: opened.start()] if opened else text
+    """What was said outside reasoning tags.
+
+    A closing tag alone ends reasoning that began in the prompt; after an opening one alone the reply was cut off.
+    """
+    said: list[str] = []
+    start, thinking = 0, False
+    for tag in _THOUGHT_TAG.finditer(text):
+        if tag["closing"]:
+            if not thinking:
+                said.clear()
+            start, thinking = tag.end(), False
+        elif not thinking:
+            said.append(text[start : tag.start()])
+            thinking = True
+    if not thinking:
+        said.append(text[start:])
+    return " ".join(said)
 
 
 def _objects(text: str) -> list[str] | None:

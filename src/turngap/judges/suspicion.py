@@ -37,7 +37,7 @@ _SIGNS = {
 }
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def signs(text: str) -> tuple[str, ...]:
     """What in a text looks meant for the judge; empty for nearly all texts."""
     return tuple(sign for sign, pattern in _SIGNS.items() if pattern.search(text))

@@ -155,7 +155,7 @@ class ChatModel:
             finish=finish_of(completion.finish_reason),
             dialect=reading.dialect,
             notes=reading.notes,
-            usage=priced(completion.usage, self._config.prices, cached=completion.cached),
+            usage=priced(completion.usage, self._config.prices),
             seconds=completion.seconds,
             cached=completion.cached,
         )
@@ -180,8 +180,11 @@ def _sample(request: Request) -> str:
     return f"{seat.conversation}\n{seat.protocol} {seat.decision} {seat.attempt} {seat.trial}"
 
 
-def priced(usage: Usage, prices: Prices | None, *, cached: bool = False) -> Usage:
-    """Add the cost by the configured prices; an answer from turngap's own cache costs nothing."""
+def priced(usage: Usage, prices: Prices | None) -> Usage:
+    """Add the cost by the configured prices.
+
+    An answer from turngap's own cache counts as if asked for, so that a resumed run costs what it cost.
+    """
     if prices is None:
         return usage
     fresh = max(0, usage.prompt_tokens - usage.cached_tokens)
@@ -189,4 +192,4 @@ def priced(usage: Usage, prices: Prices | None, *, cached: bool = False) -> Usag
     cost = (
         fresh * prices.prompt + usage.cached_tokens * per_cached + usage.completion_tokens * prices.completion
     ) / 1e6
-    return msgspec.structs.replace(usage, cost=0.0 if cached else cost)
+    return msgspec.structs.replace(usage, cost=cost)

@@ -101,6 +101,7 @@ class ChatClient:
         self._random = random.Random()
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _Here] = WeakKeyDictionary()
         self._lock = threading.Lock()
+        self._answered = False
         # stamina reports each retry to this logger; the progress line tells it better, and once.
         logging.getLogger("stamina").addHandler(logging.NullHandler())
 
@@ -150,7 +151,7 @@ class ChatClient:
         Raises:
             EndpointError: no answer after all retries, or the request was refused for a reason of its own.
             ContextOverflow: the prompt does not fit.
-            ConfigError: no request to this server can succeed as configured.
+            ConfigError: no request to this server can succeed as configured, or nothing listens there.
         """
         body = {
             "model": self.model,
@@ -311,8 +312,14 @@ class ChatClient:
             ) from None
         except (aiohttp.ClientError, OSError) as error:
             reason = endpoint.scrub(" ".join(f"{type(error).__name__}: {error}".split()))
+            # A server that was never there is a mistake to be told at once; one that went away may come back.
+            if isinstance(error, aiohttp.ClientConnectorError) and not self._answered:
+                raise ConfigError(
+                    f"{endpoint.shown}: cannot connect: {error.strerror}; start the server, or correct --base-url"
+                ) from None
             raise Transient(reason[:_LONGEST_REASON]) from None
         took = loop.time() - started
+        self._answered = True
         data = endpoint.scrub_bytes(data)
         if response.status != 200:
             failure = refusal(response.status, data.decode("utf-8", "replace"), response.headers, endpoint.shown)

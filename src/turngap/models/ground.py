@@ -43,18 +43,26 @@ class Ground:
         """Leaves of call arguments, in order."""
         self.returned: list[Leaf] = []
         """Leaves of results, in order."""
+        self.calls_with: dict[str, Leaf] = {}
+        """Value, by `spelling` -> the latest call argument that held it."""
+        self.results_with: dict[str, dict[str, Leaf]] = {}
+        """Value, by `spelling` -> tool -> the latest place in its results that held it."""
         self.results: dict[str, Any] = {}
         """Tool -> its latest result that is JSON and no error."""
         self.sayings: list[Saying] = []
         self.made: set[str] = set()
         """Calls that were made, by `signature`."""
+        self.traced: dict[tuple[str, Scalar, str], tuple[Any, ...]] = {}
+        """What `turngap.models.slots.trace` found here before; a neighbour is asked about the same value often."""
         waiting: list[ToolCall] = []
         for message in messages:
             if isinstance(message, AssistantMessage):
                 waiting = list(message.calls)
                 for call in waiting:
                     self.made.add(signature(call))
-                    self.called.extend(Leaf(call.name, path, value) for path, value in leaves(call.arguments or {}))
+                    for path, value in leaves(call.arguments or {}):
+                        self.called.append(Leaf(call.name, path, value))
+                        self.calls_with[spelling(value)] = self.called[-1]
                 if message.content:
                     self.sayings.append(Saying("agent", message.content))
             elif isinstance(message, ToolMessage):
@@ -77,7 +85,9 @@ class Ground:
         for number, (path, leaf) in enumerate(leaves(value)):
             if number == _MAX_LEAVES:
                 break
-            self.returned.append(Leaf(tool, path, leaf))
+            found = Leaf(tool, path, leaf)
+            self.returned.append(found)
+            self.results_with.setdefault(spelling(leaf), {})[tool] = found
 
 
 def signature(call: ToolCall) -> str:
@@ -109,12 +119,8 @@ def at(value: Any, path: Path) -> Any:
     return value
 
 
-def same(one: Scalar, other: Scalar) -> bool:
-    """Whether two values are the same fact: numbers by value, texts without regard to case, ``"5"`` and 5 alike."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, str) and isinstance(other, str):
-        return one.strip().casefold() == other.strip().casefold()
-    if isinstance(one, str) or isinstance(other, str):
-        return str(one) == str(other)
-    return one == other
+def spelling(value: Scalar) -> str:
+    """One text per fact: numbers by value, texts without regard to case, ``"5"`` and 5 alike."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip().casefold()

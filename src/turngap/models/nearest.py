@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ from turngap.models.slots import Constant, Origin, Said, refill, trace
 from turngap.models.span import shape_of
 
 MAX_CONTEXTS = 40_000
-"""Training decisions that are kept: about 20 KB each in the index, and more add little to a nearest neighbour."""
+"""Training decisions that are kept, the first ones of the file: memory has a bound, and more add little."""
 NEIGHBOURS = 24
 """Contexts that are looked at for one request."""
 VOTERS = 8
@@ -54,10 +54,10 @@ class _Corpus(NamedTuple):
 
     contexts: list[_Context]
     likeness: Likeness
-    ids: dict[str, int]
-    """Conversation id -> its group."""
-    digests: dict[str, set[int]]
-    """Content digest -> groups that hold it."""
+    contents: dict[str, str]
+    """Conversation id -> content digest, also of those beyond the bound."""
+    groups: dict[str, set[int]]
+    """Content digest -> the groups that hold it."""
 
 
 class Nearest:
@@ -90,7 +90,7 @@ class Nearest:
         """Build from what the factory was given.
 
         Raises:
-            UsageError: a training file is named where none can be read. DataError: it does not exist.
+            UsageError: a training file is named where none can be read. DataError: it does not exist or open.
         """
         if train is None:
             return cls(context.corpus, source={"train": "the other conversations"}, label=label)
@@ -131,14 +131,8 @@ class Nearest:
     def _excluded(self, corpus: _Corpus, request: Request) -> frozenset[int]:
         """The groups of the conversation being scored: its id, and copies of its content."""
         name = request.seat.conversation
-        own = corpus.ids.get(name)
-        content = self._contents.get(name)
-        found = set(corpus.digests.get(content, ())) if content else set()
-        if own is not None:
-            found.add(own)
-            # A conversation of the same id is the scored one, so its copies are copies of that.
-            found |= next(groups for groups in corpus.digests.values() if own in groups)
-        return frozenset(found)
+        contents = {corpus.contents.get(name, ""), self._contents.get(name, "")}
+        return frozenset(group for content in contents for group in corpus.groups.get(content, ()))
 
     def _choose(self, corpus: _Corpus, ranked: Sequence[tuple[int, float]], request: Request) -> AssistantMessage:
         known = {tool.name for tool in request.tools}
@@ -234,14 +228,16 @@ def _allowed(value: Scalar, path: _Path, spec: ToolSpec) -> bool:
 def _ballot(path: _Path, own: Scalar, votes: Sequence[tuple[ToolCall, Ground, float]], ground: Ground) -> list[Scalar]:
     """Values for one argument, best first; empty when no voter's origin exists in this history."""
     key = next((step for step in reversed(path) if isinstance(step, str)), "")
-    scores: dict[Scalar, float] = defaultdict(float)
+    origins: dict[Origin, float] = defaultdict(float)
     for call, theirs, likeness in votes:
         value = dict(leaves(call.arguments or {})).get(path)
-        if value is None:
-            continue
-        for origin in trace(value, theirs, key):
-            for candidate, weight in refill(origin, ground, key):
-                scores[_typed(candidate, own)] += weight * likeness * _trust(origin)
+        if value is not None:
+            for origin in trace(value, theirs, key):
+                origins[origin] += likeness * _trust(origin)
+    scores: dict[Scalar, float] = defaultdict(float)
+    for origin, trust in origins.items():
+        for candidate, weight in refill(origin, ground, key):
+            scores[_typed(candidate, own)] += weight * trust
     return sorted(scores, key=lambda value: -scores[value])
 
 
@@ -276,23 +272,27 @@ def _rebuilt(value: Any, options: dict[_Path, list[Scalar]], chosen: dict[Any, S
 
 
 def _read(conversations: Iterable[Conversation]) -> _Corpus:
+    kept: list[Conversation] = []
+    contents: dict[str, str] = {}
+    room = MAX_CONTEXTS
+    for conversation in conversations:
+        contents[conversation.id] = _content(conversation)
+        if room > 0:
+            kept.append(conversation)
+            room -= sum(1 for _ in decisions(conversation))
+    kept.sort(key=lambda conversation: conversation.id)  # ties are broken alike whatever the order of the file
     contexts: list[_Context] = []
     described: list[Features] = []
-    groups: list[int] = []
-    ids: dict[str, int] = {}
-    digests: dict[str, set[int]] = defaultdict(set)
-    # Sorted by id, so that ties are broken alike whatever the order of the file.
-    for group, conversation in enumerate(sorted(conversations, key=lambda conversation: conversation.id)):
-        if len(contexts) >= MAX_CONTEXTS:
-            break
-        ids.setdefault(conversation.id, group)
-        digests[_content(conversation)].add(group)
+    members: list[int] = []
+    groups: dict[str, set[int]] = defaultdict(set)
+    for group, conversation in enumerate(kept):
+        groups[contents[conversation.id]].add(group)
         for decision in decisions(conversation):
             history = conversation.messages[: decision.position]
             contexts.append(_Context(history, decision.reference))
             described.append(describe(history))
-            groups.append(group)
-    return _Corpus(contexts, Likeness(described, groups), ids, dict(digests))
+            members.append(group)
+    return _Corpus(contexts, Likeness(described, members), contents, dict(groups))
 
 
 def _content(conversation: Conversation) -> str:
@@ -301,12 +301,13 @@ def _content(conversation: Conversation) -> str:
 
 
 def _fingerprint(path: Path) -> str:
-    """SHA-256 over a file's, or a folder's files', content."""
+    """SHA-256 over the content of a file, or of a folder's files."""
     digest = hashlib.sha256()
-    for file in _files(path):
-        digest.update(file.read_bytes())
+    files = sorted(inner for inner in path.rglob("*") if inner.is_file()) if path.is_dir() else [path]
+    for file in files:
+        try:
+            with file.open("rb") as stream:
+                digest.update(hashlib.file_digest(stream, "sha256").digest())
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", file=str(file)) from None
     return digest.hexdigest()
-
-
-def _files(path: Path) -> Iterator[Path]:
-    yield from sorted(inner for inner in path.rglob("*") if inner.is_file()) if path.is_dir() else (path,)

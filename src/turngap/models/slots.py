@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
-from turngap.models.ground import Ground, Path, Scalar, at, leaves, same
+from turngap.models.ground import Ground, Path, Scalar, at, leaves, spelling
 from turngap.models.span import Kind, locate, spans
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -20,21 +21,24 @@ _OTHER = 0.05
 """Weight of a list's elements that were not chosen: they matter when the first choice was used before."""
 
 
-class Called(NamedTuple):
+@dataclass(frozen=True)
+class Called:
     """An argument of an earlier call."""
 
     tool: str
     path: Path
 
 
-class Returned(NamedTuple):
+@dataclass(frozen=True)
+class Returned:
     """A place in a tool's latest result."""
 
     tool: str
     path: Path
 
 
-class Said(NamedTuple):
+@dataclass(frozen=True)
+class Said:
     """Words of the customer or the agent."""
 
     speaker: str
@@ -44,7 +48,8 @@ class Said(NamedTuple):
     after: str
 
 
-class Constant(NamedTuple):
+@dataclass(frozen=True)
+class Constant:
     """No origin in the history: the value belongs to the situation."""
 
     value: Scalar
@@ -53,7 +58,7 @@ class Constant(NamedTuple):
 Origin = Called | Returned | Said | Constant
 
 
-def trace(value: Scalar, ground: Ground, key: str = "") -> list[Origin]:
+def trace(value: Scalar, ground: Ground, key: str = "") -> tuple[Origin, ...]:
     """Name the places a value came from, the latest of each kind; a constant when there is none.
 
     Args:
@@ -62,31 +67,30 @@ def trace(value: Scalar, ground: Ground, key: str = "") -> list[Origin]:
         key: the name of the argument.
     """
     if isinstance(value, bool):
-        return [Constant(value)]
-    found = [*_said(value, ground), *_called(value, ground), *_returned(value, ground)]
-    sure = [origin for origin in found if _gives(origin, value, ground, key)]
-    return sure or [Constant(value)]
+        return (Constant(value),)
+    known = (type(value).__name__, value, key)
+    if known not in ground.traced:
+        found = [*_said(value, ground), *_called(value, ground), *_returned(value, ground)]
+        sure = tuple(origin for origin in found if _gives(origin, value, ground, key))
+        ground.traced[known] = sure or (Constant(value),)
+    return ground.traced[known]
 
 
 def _gives(origin: Origin, value: Scalar, ground: Ground, key: str) -> bool:
     first = next(refill(origin, ground, key), None)
-    return first is not None and same(first[0], value)
+    return first is not None and spelling(first[0]) == spelling(value)
 
 
 def _called(value: Scalar, ground: Ground) -> Iterator[Origin]:
-    for leaf in reversed(ground.called):
-        if same(leaf.value, value):
-            yield Called(leaf.tool, leaf.path)
-            return
+    leaf = ground.calls_with.get(spelling(value))
+    if leaf:
+        yield Called(leaf.tool, leaf.path)
 
 
 def _returned(value: Scalar, ground: Ground) -> Iterator[Origin]:
     """One origin a tool: the same id stands in an order and in a product, and only one of them tells which to take."""
-    tools: set[str] = set()
-    for leaf in reversed(ground.returned):
-        if leaf.tool not in tools and same(leaf.value, value):
-            tools.add(leaf.tool)
-            yield Returned(leaf.tool, leaf.path)
+    for leaf in ground.results_with.get(spelling(value), {}).values():
+        yield Returned(leaf.tool, leaf.path)
 
 
 def _said(value: Scalar, ground: Ground) -> Iterator[Origin]:
@@ -131,7 +135,7 @@ def _from_calls(origin: Called, ground: Ground, key: str) -> Iterator[tuple[Scal
     seen: list[Scalar] = []
     for exact in (True, False):
         for leaf in reversed(ground.called):
-            fits = (leaf.tool, leaf.path) == origin if exact else _last_key(leaf.path) == name
+            fits = (leaf.tool, leaf.path) == (origin.tool, origin.path) if exact else _last_key(leaf.path) == name
             if fits and leaf.value not in seen:
                 seen.append(leaf.value)
                 yield leaf.value, weight
@@ -150,6 +154,8 @@ def _from_results(origin: Returned, ground: Ground) -> Iterator[tuple[Scalar, fl
     chosen = at(result, path)
     if isinstance(chosen, (str, int, float)):
         yield chosen, 1.0
+    if path == origin.path and not any(isinstance(step, int) for step in path):
+        return  # nothing was chosen from a list or a table
     wanted = _pattern(origin.path)
     for other, value in leaves(result):
         if other != path and _pattern(other) == wanted:

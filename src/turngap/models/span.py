@@ -80,7 +80,7 @@ def locate(value: str, text: str) -> tuple[Kind, Span] | None:
             if span.value == value:
                 return kind, span
     found = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE)
-    if found is None and value.isdigit() and int(value) < len(_NUMBERS):
+    if found is None and value.isdecimal() and len(value) < 3 and int(value) < len(_NUMBERS):
         found = re.search(rf"\b{_NUMBERS[int(value)]}\b", text, re.IGNORECASE)
     if found is None:
         return None
@@ -115,11 +115,11 @@ def shape_of(value: str) -> str:
     """The regular expression of values like this one; empty when only its words tell anything."""
     if EMAIL.fullmatch(value):
         return EMAIL.pattern
-    if value.isdigit():
+    if value.isdecimal():
         return rf"\d{{{len(value)}}}" if len(value) > 3 else rf"\d{{1,3}}|{'|'.join(_NUMBERS)}"
     if value.isalnum() and value.isascii() and value.isupper() and len(value) > 2:
         return rf"[A-Z0-9]{{{len(value)}}}"
-    return _coded(value) if any(letter.isdigit() for letter in value) else ""
+    return _coded(value) if any(letter.isdecimal() for letter in value) else ""
 
 
 def _coded(value: str) -> str:
@@ -127,7 +127,7 @@ def _coded(value: str) -> str:
     parts = []
     for run in re.finditer(r"\d+|[A-Z]+(?![a-z])|[^\W\d_]+|\s+|.", value):
         piece = run[0]
-        if piece.isdigit():
+        if piece.isdecimal():
             parts.append(rf"\d{{{len(piece)}}}" if len(piece) > 2 else r"\d{1,3}")
         elif piece.isalpha():
             parts.append(piece if piece.isupper() else r"[^\W\d_]+")

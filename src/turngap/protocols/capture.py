@@ -37,7 +37,7 @@ async def capture(work: Awaitable[T], *, judging: bool = False) -> T | Failure:
         cause = next((cause for kind, cause in _CAUSES if isinstance(error, kind)), Cause.HARNESS)
         if judging and cause in (Cause.ENDPOINT, Cause.DATA):
             cause = Cause.JUDGE
-        return Failure(cause=cause, reason=_one_line(str(error)), kind=_kind(error))
+        return Failure(cause=cause, reason=_one_line(str(error)), kind=_kind(error), attempts=error.attempts)
     except TurngapError:
         raise
     except Exception as error:  # noqa: BLE001 - the capture point: an internal error costs one unit, not the run

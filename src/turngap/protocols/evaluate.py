@@ -7,26 +7,25 @@ computed here (`turngap.analysis`); nothing is printed (`turngap.cli`).
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from turngap import formats, models
-from turngap.config import DataConfig, EvalConfig
+from turngap import formats, jsonio, models
+from turngap.config import DataConfig, EvalConfig, differences
 from turngap.data import Conversation, Decision, Failure, Prediction, Trajectory, decisions
 from turngap.engines.base import Progress
 from turngap.engines.local import run_units
-from turngap.errors import UsageError
+from turngap.errors import ConfigError, UsageError
 from turngap.models import CallCache, Examined, Model, ModelContext
 from turngap.protocols import gold, horizon, replay
 from turngap.protocols.intake import take_in
 from turngap.protocols.judging import judge_all, open_judges
-from turngap.protocols.scoring import matcher_for, predictions_of, score_all
+from turngap.protocols.scoring import matcher_for, score_all
+from turngap.protocols.stock import take_stock
 from turngap.runs.cache import Layered
 from turngap.runs.store import RunStore
 
@@ -53,23 +52,18 @@ async def evaluate(config: EvalConfig, directory: Path, services: Services) -> N
             computed stays in the directory.
     """
     with RunStore.create(directory, config) as store:
-        async with _stated(store):
-            take_in(store, services.progress)
-            context = model_context(store, config, services)
-            model = models.build(config.model, context)
-            try:
-                _refuse_impossible(config, model)
-                await examine(store, model)
-                store.set_note("model", {"label": model.label, "identity": model.identity()})
-                if any(name in config.protocols for name in _ON_GOLD):
-                    await _predict_all(store, model, config, services.progress)
-                if any(name in config.protocols for name in _CLOSED_LOOP):
-                    await _replay_all(store, model, config, services.progress)
-                if "horizon" in config.protocols:
-                    await _run_from_all(store, model, config, services.progress)
-            finally:
-                await model.aclose()
-            await _judge_and_score(store, config, services, context)
+        store.set_note("state", "started")
+        take_in(store, services.progress)
+        context = model_context(store, config, services)
+        model = models.build(config.model, context)
+        try:
+            _refuse_impossible(config, model)
+            _require_same(store, model)
+            await _ask_model(store, model, config, services.progress)
+        finally:
+            await model.aclose()
+        await _judge_and_score(store, config, services, context)
+        store.set_note("state", "finished")
 
 
 async def rescore(directory: Path, config: EvalConfig, services: Services) -> None:
@@ -85,15 +79,14 @@ async def rescore(directory: Path, config: EvalConfig, services: Services) -> No
     """
     with RunStore.open(directory, write=True) as store:
         _require_results(store, config)
-        async with _stated(store):
-            await _judge_and_score(store, config, services, model_context(store, config, services))
+        await _judge_and_score(store, config, services, model_context(store, config, services))
 
 
 async def _judge_and_score(store: RunStore, config: EvalConfig, services: Services, context: ModelContext) -> None:
     async with open_judges(config, context, services.save_prompt) as judges:
         await judge_all(store, judges, config, services.progress)
         score_all(store, [judge.label for judge in judges], config)
-        _note_unparsed(store, config, services.progress)
+        take_stock(store, config, services.progress)
         scoring = {
             "judges": {judge.label: judge.identity() for judge in judges},
             "match": config.match,
@@ -101,18 +94,6 @@ async def _judge_and_score(store: RunStore, config: EvalConfig, services: Servic
             "tool_parser": config.model.tool_parser,
         }
         store.set_note("scoring", scoring)
-
-
-@asynccontextmanager
-async def _stated(store: RunStore) -> AsyncIterator[None]:
-    """Keep the run's state true: started, then finished or interrupted."""
-    store.set_note("state", "started")
-    try:
-        yield
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        store.set_note("state", "interrupted")
-        raise
-    store.set_note("state", "finished")
 
 
 def model_context(store: RunStore, config: EvalConfig, services: Services) -> ModelContext:
@@ -133,6 +114,42 @@ def _refuse_impossible(config: EvalConfig, model: Model) -> None:
             f"{config.model.spec} holds predictions on gold history and cannot act on its own history; "
             f"leave out {' and '.join(wanted)}: --protocols text,turn,strict"
         )
+
+
+def _require_same(store: RunStore, model: Model) -> None:
+    """Refuse to resume with another model of the same name: one with a changed training file, say."""
+    identity = jsonio.loads(jsonio.encode(model.identity()))
+    stored = store.note("model", {}).get("identity", identity)
+    changed = differences(identity, stored, "model")
+    if changed:
+        raise ConfigError(
+            f"{store.directory}: the stored run was made with another model: {'; '.join(changed)}; "
+            "name another directory with -o"
+        )
+    store.set_note("model", {"label": model.label, "identity": identity})
+
+
+async def _ask_model(store: RunStore, model: Model, config: EvalConfig, progress: Progress) -> None:
+    on_gold = any(name in config.protocols for name in _ON_GOLD)
+    closed_loop = any(name in config.protocols for name in _CLOSED_LOOP)
+    conversations, total = 0, 0
+    for conversation in store.conversations():
+        conversations += 1
+        total += sum(1 for _ in decisions(conversation))
+    predicted, replayed = store.count_predictions(), store.count_trajectories()
+    from_all = "horizon" in config.protocols
+    if from_all or (on_gold and predicted.good < total) or (closed_loop and replayed.good < conversations):
+        await examine(store, model)
+    # A model in this process may have its own limit: asking it more often would only queue.
+    concurrency = min(config.model.concurrency, getattr(model, "concurrency", config.model.concurrency))
+    if on_gold:
+        progress.stage("predict", total, predicted.good, predicted.errored)
+        await _predict_all(store, model, progress, concurrency)
+    if closed_loop:
+        progress.stage("replay", conversations, replayed.good, replayed.errored)
+        await _replay_all(store, model, config, progress, concurrency)
+    if from_all:
+        await _run_from_all(store, model, config, progress, concurrency)
 
 
 async def examine(store: RunStore, model: Model) -> None:
@@ -159,26 +176,7 @@ def _require_results(store: RunStore, config: EvalConfig) -> None:
             )
 
 
-def _note_unparsed(store: RunStore, config: EvalConfig, progress: Progress) -> None:
-    """Say so when answers look like calls that nobody parsed: the model may be better than its figures."""
-    total = unparsed = 0
-    for conversation in store.conversations():
-        for result in predictions_of(store, conversation, config).values():
-            total += 1
-            unparsed += isinstance(result, Prediction) and "unparsed_call" in result.notes
-    store.set_note("unparsed_calls", unparsed)
-    if unparsed:
-        progress.note(
-            f"{unparsed} of {total} answers look like tool calls that the parser {config.model.tool_parser!r} did not "
-            "read; try another: turngap score RUN --tool-parser NAME"
-        )
-
-
-async def _predict_all(store: RunStore, model: Model, config: EvalConfig, progress: Progress) -> None:
-    total = sum(sum(1 for _ in decisions(conversation)) for conversation in store.conversations())
-    before = store.count_predictions()
-    progress.stage("predict", total, before.good, before.errored)
-
+async def _predict_all(store: RunStore, model: Model, progress: Progress, concurrency: int) -> None:
     def open_units() -> Iterator[tuple[Conversation, Decision]]:
         for conversation in store.conversations():
             done = store.predicted(conversation.id)
@@ -192,13 +190,11 @@ async def _predict_all(store: RunStore, model: Model, config: EvalConfig, progre
         store.put_prediction(conversation.id, decision.index, result)
         _advance(progress, result)
 
-    await run_units(open_units(), work, concurrency=config.model.concurrency)
+    await run_units(open_units(), work, concurrency=concurrency)
 
 
-async def _replay_all(store: RunStore, model: Model, config: EvalConfig, progress: Progress) -> None:
+async def _replay_all(store: RunStore, model: Model, config: EvalConfig, progress: Progress, concurrency: int) -> None:
     names = store.conversation_ids()
-    before = store.count_trajectories()
-    progress.stage("replay", len(names), before.good, before.errored)
     done = store.replayed()
 
     async def work(name: str) -> None:
@@ -207,10 +203,12 @@ async def _replay_all(store: RunStore, model: Model, config: EvalConfig, progres
         store.put_trajectory(name, result)
         _advance(progress, result)
 
-    await run_units((name for name in names if name not in done), work, concurrency=config.model.concurrency)
+    await run_units((name for name in names if name not in done), work, concurrency=concurrency)
 
 
-async def _run_from_all(store: RunStore, model: Model, config: EvalConfig, progress: Progress) -> None:
+async def _run_from_all(
+    store: RunStore, model: Model, config: EvalConfig, progress: Progress, concurrency: int
+) -> None:
     most = config.horizon.max
     total = sum(len(horizon.starts(conversation)) for conversation in store.conversations())
     before = store.count_horizon(most)
@@ -232,7 +230,7 @@ async def _run_from_all(store: RunStore, model: Model, config: EvalConfig, progr
         store.put_horizon(conversation.id, counted[0].index, result, reach=reach)
         _advance(progress, result)
 
-    await run_units(open_units(), work, concurrency=config.model.concurrency)
+    await run_units(open_units(), work, concurrency=concurrency)
 
 
 def _advance(progress: Progress, result: Prediction | Trajectory | Failure) -> None:

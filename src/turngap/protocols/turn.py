@@ -43,8 +43,13 @@ def score(
         cause=None if verdict.success else blame(result.message, result.finish),
         values={"success": float(verdict.success)},
         category=verdict.category,
-        detail=verdict.rationale,
+        detail=told(verdict),
     )
+
+
+def told(verdict: Verdict) -> str:
+    """What a judge said, and what a reader should look at because of it: texts that address the judge, say."""
+    return f"{verdict.rationale} [{', '.join(verdict.flags)}]" if verdict.flags else verdict.rationale
 
 
 def not_judged() -> Failure:

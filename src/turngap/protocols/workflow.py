@@ -6,7 +6,7 @@ from turngap.data import Acted, Cause, Conversation, Failure, Finish, Score, Tra
 from turngap.judges.base import Judge, WorkflowCase
 from turngap.protocols.capture import capture
 from turngap.protocols.replay import cause as replay_cause
-from turngap.protocols.turn import not_judged
+from turngap.protocols.turn import not_judged, told
 from turngap.protocols.unit import conversation_kind, unscored
 
 
@@ -31,7 +31,7 @@ def score(conversation: Conversation, result: Trajectory | Failure, verdict: Ver
         cause=None if verdict.success else _cause(result),
         values={"success": float(verdict.success)},
         category=verdict.category,
-        detail=verdict.rationale,
+        detail=told(verdict),
     )
 
 

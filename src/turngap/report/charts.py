@@ -9,6 +9,7 @@ Text from data enters as data values, which Vega draws as text; field names are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -111,7 +112,7 @@ def colors(*, dark: bool) -> tuple[str, ...]:
 def svg(chart: Chart, *, dark: bool = False) -> str:
     """The chart as a picture for a page: transparent, text as text."""
     spec = {**specification(chart), "width": _WIDTH}
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=_version(), config=theme(dark=dark)))
+    return _counted_anew(vl_convert.vegalite_to_svg(spec, vl_version=_version(), config=theme(dark=dark)))
 
 
 def png(chart: Chart, *, scale: float = 2.0) -> bytes:
@@ -139,6 +140,16 @@ def scripts() -> str:
 def _version() -> str:
     """Vega-Lite's version that Altair writes and vl-convert knows: ``6.4``."""
     return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+
+def _counted_anew(picture: str) -> str:
+    """Number clip paths from 1: Vega counts on from picture to picture, and the same chart is to be the same bytes."""
+    numbers: dict[str, int] = {}
+
+    def renamed(found: re.Match[str]) -> str:
+        return f"{found[1]}clip{numbers.setdefault(found[2], len(numbers) + 1)}{found[3]}"
+
+    return re.sub(r'(<clipPath id="|clip-path="url\(#)clip(\d+)("|\)")', renamed, picture)
 
 
 def _short(text: str, longest: int = _LONGEST_NAME) -> str:

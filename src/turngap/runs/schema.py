@@ -34,9 +34,6 @@ CREATE TABLE verdict (
     key TEXT NOT NULL, errored INTEGER NOT NULL, body BLOB NOT NULL,
     UNIQUE (conversation, protocol, judge, decision)
 );
-CREATE TABLE prompt (
-    digest TEXT NOT NULL UNIQUE, body BLOB NOT NULL
-);
 CREATE TABLE score (
     number INTEGER PRIMARY KEY, scorer TEXT NOT NULL, conversation TEXT NOT NULL, decision INTEGER NOT NULL,
     body BLOB NOT NULL,

@@ -296,14 +296,9 @@ class RunStore:
             for place, key, body in self._database.rows(sql, (conversation, protocol, judge))
         }
 
-    def put_prompt(self, digest: str, text: str) -> None:
-        """Keep the text of a prompt under its digest (`Verdict.prompt`), once."""
-        self._database.write("INSERT OR IGNORE INTO prompt VALUES (?, ?)", (digest, pack(text)))
-
-    def prompt(self, digest: str) -> str | None:
-        """The text of a prompt, or None."""
-        row = self._database.row("SELECT body FROM prompt WHERE digest = ?", (digest,))
-        return None if row is None else str(self._read(_plain, row[0]))
+    def judges(self) -> list[str]:
+        """Labels of the judges that gave verdicts, sorted."""
+        return [row[0] for row in self._database.rows("SELECT DISTINCT judge FROM verdict ORDER BY judge")]
 
     # ---- counts
 
@@ -319,12 +314,6 @@ class RunStore:
         """How many starts have a closed loop that says something about `reach` decisions, and how many a failure."""
         return self._tally(
             "SELECT count(*), sum(errored) FROM horizon WHERE errored OR reach IS NULL OR reach >= ?", (reach,)
-        )
-
-    def count_verdicts(self, judge: str, protocol: str) -> Tally:
-        """How many units have a verdict of this judge (stale ones included), and how many a failure."""
-        return self._tally(
-            "SELECT count(*), sum(errored) FROM verdict WHERE judge = ? AND protocol = ?", (judge, protocol)
         )
 
     # ---- scores

@@ -65,7 +65,8 @@ def _call(name: str, body: str, tools: Tools) -> ToolCall:
 
 def _unwrap(value: str) -> str:
     # One line break after the opening tag and one before the closing tag belong to the layout.
-    return value.removeprefix("\r").removeprefix("\n").removesuffix("\n").removesuffix("\r")
+    end = "\r\n" if value.startswith("\r\n") else "\n"
+    return value.removeprefix(end).removesuffix(end)
 
 
 def typed(text: str, schema: Any) -> Any:
