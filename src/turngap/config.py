@@ -144,8 +144,8 @@ class MatchConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class ReplayConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rules of the closed loop."""
 
-    retries: int = 2
-    """Further attempts at a due decision after the first; P1 has two."""
+    attempts: int = 3
+    """Attempts at a due decision, the first one included; P1 has three."""
     when_silent: str = "carry"
     """Text while calls are due: ``carry`` them over, or ``fail`` at once."""
     after_failure: str = "stop"

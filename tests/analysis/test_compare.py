@@ -183,7 +183,7 @@ def test_it_is_deterministic(tmp_path: Path) -> None:
     ("settings", "named"),
     [
         ({"match": MatchConfig(coerce=False)}, "match.coerce is True, there False"),
-        ({"replay": ReplayConfig(retries=0)}, "replay.retries is 2, there 0"),
+        ({"replay": ReplayConfig(attempts=1)}, "replay.attempts is 3, there 1"),
     ],
 )
 def test_other_settings_are_refused_by_name(tmp_path: Path, settings: dict[str, Any], named: str) -> None:

@@ -262,7 +262,7 @@ def test_a_baseline_measured_in_another_way_is_undecided(tmp_path: Path) -> None
     run = store("run")
     matcher = store("matcher", match=msgspec.structs.replace(CONFIG.match, coerce=False))
     judge = store("judge", judge=JudgeConfig(specs=("openai/judge",)))
-    replay = store("replay", replay=ReplayConfig(retries=0))
+    replay = store("replay", replay=ReplayConfig(attempts=1))
     model = store("model", model=msgspec.structs.replace(CONFIG.model, spec="baseline/nearest", temperature=0.7))
 
     def reasons(baseline: Path) -> dict[str, str]:

@@ -50,7 +50,7 @@ def test_compare_json_is_one_strict_document(runs: list[str], capsys: pytest.Cap
         (["{0}"], "two or more runs"),
         (["{0}", "{0}"], "named twice"),
         (["{0}", "{0}-nowhere"], "no run"),
-        (["{0}", "{2}"], "replay.retries is 2, there 0"),
+        (["{0}", "{2}"], "replay.attempts is 3, there 1"),
         (["{0}", "{1}", "--metrics", "turn.sucess"], "unknown figure 'turn.sucess'"),
         (["{0}", "{1}", "--see", "0"], "--see is a difference in points"),
     ],

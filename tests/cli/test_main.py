@@ -66,7 +66,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["eval", "x", "--model", "m", "--protocols", "replays"], "unknown protocol replays; known: all, text"),
         (["eval", "x", "--model", "m", "--limit", "0"], "data.limit is at least 1, not 0"),
         (["eval", "x", "--model", "m", "--concurrency", "-3"], "model.concurrency is at least 1, not -3"),
-        (["eval", "x", "--model", "m", "--attempts", "0"], "replay.retries is at least 0"),
+        (["eval", "x", "--model", "m", "--attempts", "0"], "replay.attempts is at least 1, not 0"),
         (["eval", "x", "--model", "m", "--when-silent", "shout"], "--when-silent is carry or fail"),
         (["eval", "x", "--model", "m", "--extra-body", "{oops"], "--extra-body: not JSON"),
         (["eval", "x", "--model", "m", "--extra-body", "gone.json"], "gone.json: --extra-body: cannot be read"),

@@ -167,7 +167,7 @@ async def test_calls_where_nothing_is_due_cost_the_turn_its_attempts(boat_conver
 
 async def test_going_on_for_ever_ends_at_the_step_limit(boat_conversation: Conversation) -> None:
     """REP-06: with attempts to spare the step limit ends it, with count and limit, and it is no success."""
-    trajectory = await play(ScriptedModel(lambda _: GET), boat_conversation, retries=1000)
+    trajectory = await play(ScriptedModel(lambda _: GET), boat_conversation, attempts=1001)
     assert not trajectory.completed
     assert trajectory.steps == trajectory.step_limit == 2 * 4 + 10
     assert trajectory.problems[0].category is Category.STEP_LIMIT

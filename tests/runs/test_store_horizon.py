@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from turngap.config import EvalConfig
+from turngap.config import EvalConfig, ReplayConfig
 from turngap.data import Conversation, Failure, Trajectory
-from turngap.errors import StoreError
+from turngap.errors import ConfigError, StoreError
 from turngap.runs.store import RunStore, Tally
 
 
@@ -40,7 +42,11 @@ def old(tmp_path: Path, config: EvalConfig, conversations: list[Conversation], t
         store.put_trajectory("c0", trajectory)
     connection = sqlite3.connect(directory / "run.sqlite")
     connection.execute("DROP TABLE horizon")
+    manifest = json.loads(connection.execute("SELECT body FROM fact WHERE key = 'manifest'").fetchone()[0])
+    manifest["config"]["replay"] = {"retries": manifest["config"]["replay"].pop("attempts") - 1}
+    connection.execute("UPDATE fact SET body = ? WHERE key = 'manifest'", (json.dumps(manifest).encode(),))
     connection.execute("PRAGMA user_version=1")
+    connection.commit()
     connection.close()
     return directory
 
@@ -49,6 +55,7 @@ def test_an_older_run_can_be_read_as_it_is(old: Path, trajectory: Trajectory) ->
     """Reading changes nothing in the file, and finds no such closed loops in it."""
     before = (old / "run.sqlite").read_bytes()
     with RunStore.open(old) as store:
+        assert store.config.replay.attempts == 3
         assert store.trajectory("c0") == trajectory
         assert store.horizon("c0", 8) == {} and store.count_horizon(8) == Tally()
     assert (old / "run.sqlite").read_bytes() == before
@@ -85,3 +92,23 @@ def test_a_file_that_is_no_run_yet_is_still_refused(tmp_path: Path) -> None:
     (tmp_path / "run" / "run.sqlite").touch()
     with pytest.raises(StoreError, match="interrupted before it began"):
         RunStore.open(tmp_path / "run")
+
+
+def test_attempts_of_an_older_run_are_counted_as_today(tmp_path: Path, config: EvalConfig) -> None:
+    """Format 2 counted attempts after the first: none of them is one attempt, read as it is and when it is resumed."""
+    once = msgspec.structs.replace(config, replay=ReplayConfig(attempts=1))
+    directory = tmp_path / "old"
+    RunStore.create(directory, once).close()
+    connection = sqlite3.connect(directory / "run.sqlite")
+    manifest = json.loads(connection.execute("SELECT body FROM fact WHERE key = 'manifest'").fetchone()[0])
+    manifest["config"]["replay"] = {"retries": 0}
+    connection.execute("UPDATE fact SET body = ? WHERE key = 'manifest'", (json.dumps(manifest).encode(),))
+    connection.execute("PRAGMA user_version=2")
+    connection.commit()
+    connection.close()
+    with RunStore.open(directory) as store:
+        assert store.config.replay.attempts == 1
+    with pytest.raises(ConfigError, match="replay.attempts: 3 asked for, 1 stored"):
+        RunStore.create(directory, config)
+    with RunStore.create(directory, once) as store:
+        assert store.config == once

@@ -178,7 +178,7 @@ def chain(store: RunStore, *, seed: int = 0) -> Chain:
         seed: of the bootstrap.
     """
     rows = _rows(store)
-    attempts = store.config.replay.retries + 1
+    attempts = store.config.replay.attempts
     links = [_link(rows, basis, attempts if basis.retries else 1, seed) for basis in _BASES]
     mix = Counter((row.n_text, row.n_tool) for row in rows)
     lengths = tuple(Length(*size, count) for size, count in sorted(mix.items()))

@@ -53,6 +53,7 @@ _SETTINGS = {
     "judge": "judge.specs",
     "judge_base_url": "judge.base_url",
     "judge_api_key_env": "judge.api_key_env",
+    "attempts": "replay.attempts",
     "when_silent": "replay.when_silent",
     "after_failure": "replay.after_failure",
     "horizon_max": "horizon.max",
@@ -156,8 +157,6 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
         path: None if given[name] is False or given[name] == [] else given[name] for name, path in _SETTINGS.items()
     }
     found["judge.concurrency"] = given["concurrency"]
-    if given["attempts"] is not None:
-        found["replay.retries"] = given["attempts"] - 1
     if given["protocols"] is not None:
         found["protocols"] = settings.protocols(given["protocols"])
     for name, path in (("extra_body", "model.extra_body"), ("compare_args", "match.compare_args")):

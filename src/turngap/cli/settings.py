@@ -31,7 +31,7 @@ _AT_LEAST: tuple[tuple[str, float], ...] = (
     ("judge.concurrency", 1),
     ("judge.max_tokens", 1),
     ("judge.timeout", 0.001),
-    ("replay.retries", 0),
+    ("replay.attempts", 1),
     ("replay.max_steps", 1),
     ("horizon.max", 1),
 )

@@ -2,7 +2,7 @@
 
 A call that matches a due call of the recording (same matching as `strict`) is accepted and gets the recorded result;
 every other call is rejected with a result that says what is wrong without giving the answer away, and costs one
-attempt. Each due decision, or each turn in which nothing is due, has ``1 + retries`` attempts.
+attempt. Each due decision, or each turn in which nothing is due, has `ReplayConfig.attempts` of them.
 
 Two finer points (docs/decisions/replay-rules.md): a turn whose recording ends with a tool result is over as soon as
 its calls are made, and a recorded call that is itself malformed is never due.
@@ -123,7 +123,7 @@ class RecordedWorld:
             result, verdict = self._judge(call, finish)
             results.append(result)
             verdicts.append(verdict)
-            if verdict.attempt is not None and verdict.attempt > self._rules.retries and verdict.category is not None:
+            if verdict.attempt is not None and verdict.attempt >= self._rules.attempts and verdict.category is not None:
                 problem = (verdict.category, verdict.decision, verdict.detail)
         return Outcome(results=tuple(results), verdicts=tuple(verdicts), problem=problem)
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sqlite3
 from functools import partial
+from typing import Any
 
+from turngap.runs.blob import Unpacker, pack
 from turngap.runs.cache import create_call_table
 from turngap.runs.database import Kind
 
@@ -63,11 +65,30 @@ def create_horizon_table(connection: sqlite3.Connection, *, temporary: bool = Fa
     )
 
 
+def count_attempts(connection: sqlite3.Connection, *, temporary: bool = False) -> None:
+    """Format 3: the manifest's ``replay.retries`` (attempts after the first) became ``replay.attempts`` (all)."""
+    if temporary:
+        # A temporary table hides the stored one of the same name.
+        connection.execute("CREATE TEMP TABLE fact AS SELECT key, body FROM main.fact")
+    unpack: Unpacker[Any] = Unpacker(Any)
+    for key, body in connection.execute("SELECT key, body FROM fact WHERE key = 'manifest'").fetchall():
+        manifest = unpack(body)
+        replay = manifest["config"].get("replay", {})
+        if "retries" in replay:
+            replay["attempts"] = replay.pop("retries") + 1
+            connection.execute("UPDATE fact SET body = ? WHERE key = ?", (pack(manifest), key))
+
+
+def _read_format_1(connection: sqlite3.Connection) -> None:
+    # It has no closed loops that start at a decision: for a reader that is an empty table.
+    create_horizon_table(connection, temporary=True)
+    count_attempts(connection, temporary=True)
+
+
 RUN = Kind(
     noun="run",
     application_id=0x74676170,
-    migrations=(create_run_tables, create_horizon_table),
-    # A run of format 1 has no such closed loops: for a reader that is an empty table.
-    bridges={1: partial(create_horizon_table, temporary=True)},
+    migrations=(create_run_tables, create_horizon_table, count_attempts),
+    bridges={1: _read_format_1, 2: partial(count_attempts, temporary=True)},
 )
 """``tgap``."""
