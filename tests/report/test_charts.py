@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -77,7 +78,7 @@ def test_series_are_told_apart_without_colour() -> None:
     """Neighbouring series differ in shape, and 56 of them in colour or shape."""
     keys = charts.keys(_chart(tuple(f"model {at}" for at in range(56))))
     assert len({(key.color, key.path) for key in keys}) == 56
-    assert all(one.path != other.path for one, other in zip(keys, keys[1:], strict=False))
+    assert all(one.path != other.path for one, other in pairwise(keys))
 
 
 def test_one_series_needs_no_legend() -> None:
