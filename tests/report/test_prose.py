@@ -31,7 +31,7 @@ def test_sec_09_tables_keep_columns_and_disarm() -> None:
     lines = render(_document((name, Cell(text="−5.0", note="1–2\nn 3", kind="number")))).splitlines()
     row = lines[lines.index("| --- | ---: |") + 1]
     assert row.startswith("| '=HYPERLINK")
-    assert row.endswith("| −5.0 (1–2 n 3) |")
+    assert row.endswith("| −5.0 (1–2, n 3) |")
     assert len(re.findall(r"(?<!\\)\|", row)) == 3
 
 
