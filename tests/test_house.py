@@ -17,7 +17,9 @@ _ROOT = Path(turngap.__file__).resolve().parent
 _MODULES = sorted(_ROOT.rglob("*.py"))
 _HEAVY = (
     "aiohttp",
+    "altair",
     "fastapi",
+    "jinja2",
     "jsonschema",
     "numpy",
     "polars",
@@ -29,6 +31,7 @@ _HEAVY = (
     "torch",
     "transformers",
     "typer",
+    "vl_convert",
     "xllamacpp",
 )
 

@@ -27,7 +27,9 @@ class Form(StrEnum):
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories, in the order in which they are to stand.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run directories, in the order in which they are to stand.")
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="report.html (or report.md) if not given.")
     ] = None,

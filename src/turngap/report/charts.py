@@ -169,6 +169,7 @@ def _rows(chart: Chart) -> list[dict[str, Any]]:
             "high": item.value if item.high is None else item.high,
             "n": item.n,
             "kind": "expected" if item.expected else "measured",
+            "order": chart.at_order.index(str(item.at)) if chart.at_order else item.at,
         }
         for item in chart.marks
     ]
@@ -242,7 +243,9 @@ def _value_axis(chart: Chart, *, whole: bool = True) -> dict[str, Any]:
 
 def _places(chart: Chart) -> alt.Y:
     axis = alt.Axis(ticks=False, domain=False, labelLimit=200)
-    return alt.Y("at:N", sort=list(chart.at_order), title=None, axis=axis, scale=alt.Scale(paddingInner=0.25))
+    # Bands have room between them; places of ranks are points, which know no such thing.
+    scale = alt.Scale() if chart.kind == "ranks" else alt.Scale(paddingInner=0.25)
+    return alt.Y("at:N", sort=list(chart.at_order), title=None, axis=axis, scale=scale)
 
 
 def _height(chart: Chart, row: int) -> int:
@@ -301,24 +304,14 @@ def _lines(drawing: _Drawing, base: alt.Chart) -> alt.LayerChart:
 
 
 def _ranks(drawing: _Drawing, base: alt.Chart) -> alt.LayerChart:
+    """Places from left to right, protocols from top to bottom: names of protocols have room on a phone, too."""
     chart = drawing.chart
     most = len(chart.series_order)
-    x = alt.X(
-        "at:N",
-        sort=list(chart.at_order),
-        title=None,
-        axis=alt.Axis(labelAngle=0, domain=False, ticks=False, labelOverlap=False, labelExpr="split(datum.label, ' ')"),
-        scale=alt.Scale(padding=0.4),
-    )
-    scale = alt.Scale(domain=[0.5, most + 0.5], reverse=True, nice=False)
-    y = alt.Y(
-        "value:Q",
-        title=chart.value_title,
-        scale=scale,
-        axis=alt.Axis(values=list(range(1, most + 1)), format="d", domain=False, ticks=False),
-    )
-    line = base.mark_line(strokeWidth=2.5, opacity=0.8).encode(x=x, y=y, color=drawing.color)
+    ticks = alt.Axis(values=list(range(1, most + 1)), format="d", orient="top", domain=False, ticks=False)
+    x = alt.X("value:Q", title=chart.value_title, scale=alt.Scale(domain=[0.5, most + 0.5], nice=False), axis=ticks)
+    y = _places(chart)
+    line = base.mark_line(strokeWidth=2.5, opacity=0.8).encode(x=x, y=y, color=drawing.color, order="order:Q")
     dots = base.mark_point(filled=True, size=140, opacity=1).encode(
         x=x, y=y, color=drawing.color, shape=drawing.shape, tooltip=_tooltip(chart, percent=False)
     )
-    return alt.LayerChart(layer=[line, dots]).properties(height=60 + 42 * most)
+    return alt.LayerChart(layer=[line, dots]).properties(height=40 + 38 * len(chart.at_order))

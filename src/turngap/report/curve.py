@@ -208,7 +208,7 @@ def _first_errors(pairs: Sequence[tuple[Subject, Propagation]]) -> Table:
             head(one.label),
             Cell(text=_counts(result.first_errors.category)),
             Cell(text=_counts(result.first_errors.tool)),
-            Cell(text=_counts({f"step {depth}": count for depth, count in result.first_errors.depth.items()})),
+            Cell(text=_counts({f"at step {depth}": count for depth, count in result.first_errors.depth.items()})),
         )
         for one, result in pairs
     )
@@ -224,5 +224,5 @@ def _counts(found: Mapping[str, int]) -> str:
     """The most frequent first, so many of them, and what is left."""
     ordered = sorted(found.items(), key=lambda item: -item[1])
     left = sum(count for _, count in ordered[_MOST_NAMED:])
-    parts = [f"{name} {count}" for name, count in ordered[:_MOST_NAMED]]
-    return ", ".join([*parts, f"others {left}"] if left else parts)
+    parts = [f"{count} {name}" for name, count in ordered[:_MOST_NAMED]]
+    return ", ".join([*parts, f"{left} others"] if left else parts)

@@ -60,7 +60,8 @@ def _title(column: Column) -> str:
 def _cell(cell: Cell) -> str:
     # A number is ours and stays a number, its sign included.
     text = cell.text if cell.kind == "number" else escape_cell(cell.text)
-    return f"{text} ({escape(cell.note)})" if cell.note else text
+    note = ", ".join(cell.note.split("\n"))
+    return f"{text} ({escape(note)})" if note else text
 
 
 def _failed(failed: Failed) -> Iterator[str]:

@@ -104,7 +104,7 @@ def _chart(result: Ranks, labels: Mapping[str, str]) -> Chart:
         name="ranks",
         kind="ranks",
         title="Place of each model, by protocol",
-        alt=f"Lines from protocol to protocol; the best model is on top. {'; '.join(first)}.",
+        alt=f"Lines from protocol to protocol, from top to bottom; the best model is on the left. {'; '.join(first)}.",
         value_title="place",
         at_title="protocol",
         marks=marks,
