@@ -137,7 +137,9 @@ def test_errored_units_make_exit_1_and_are_said(
     assert document["n"]["errored"] == 12
     assert document["metrics"]["strict.exact"] == {"value": None, "n": 0, "ci95": None}
     assert document["ledger"]["strict"]["causes"]["endpoint"] == 6
-    assert any(note.startswith("errored, 12 x endpoint:") for note in document["notes"])
+    (errored,) = [note for note in document["notes"] if note.startswith("errored, ")]
+    assert errored.startswith("errored, 12 x endpoint:")
+    assert "HTTP 500: broken; given up" in errored
     assert _run(*command, "--protocols", "strict", "--max-errored", 12).returncode == 0
 
 

@@ -127,14 +127,14 @@ async def test_a_stall_is_a_time_out_and_asked_again(chat_server: Start) -> None
 
 
 async def test_it_gives_up_after_the_stated_time(chat_server: Start) -> None:
-    """A server that only fails ends in one endpoint error that counts requests, within the time; waits are told."""
+    """A server that only fails ends in one endpoint error, within the time; requests are counted and waits told."""
     server = chat_server([Status(500, "boom")])
     waits: list[tuple[float, str]] = []
     client = _client(
         server, ModelContext(waiting=lambda *wait: waits.append(wait)), give_up_after=1.0, first_backoff=0.05
     )
     started = time.monotonic()
-    with pytest.raises(EndpointError, match=r"HTTP 500: boom; given up after \d+ requests") as caught:
+    with pytest.raises(EndpointError, match=r"HTTP 500: boom; given up \(at most 1 s of trying\)$") as caught:
         await _ask(client)
     assert time.monotonic() - started < 2
     assert caught.value.attempts == len(server.requests)
@@ -151,6 +151,59 @@ async def test_a_stalled_server_cannot_hold_longer_than_the_stated_time(chat_ser
         await _ask(client)
     assert time.monotonic() - started < 3
     await client.aclose()
+
+
+@pytest.mark.parametrize("fault", [Status(500, "boom"), Status(503, "busy", {"Retry-After": "0.01"})])
+async def test_the_end_of_patience_does_not_hide_the_reason(chat_server: Start, fault: Step) -> None:
+    """When the last request only had the rest of the time, what the server said before stays the reason."""
+    server = chat_server([fault, Stall(30)])
+    client = _client(server, timeout=20, give_up_after=0.6)
+    with pytest.raises(EndpointError, match=r"HTTP 50\d: \w+; given up \(at most 0\.6 s of trying\)$") as caught:
+        await _ask(client)
+    await client.aclose()
+    assert caught.value.attempts == len(server.requests) == 2
+
+
+async def test_a_time_out_that_was_not_cut_short_is_a_reason(chat_server: Start) -> None:
+    """A server that fails first and then is silent for the whole time-out is one that is silent."""
+    client = _client(chat_server([Status(500, "boom"), Stall(30)]), timeout=0.2, give_up_after=0.7)
+    with pytest.raises(EndpointError, match=r"no answer within 0\.2 s; given up"):
+        await _ask(client)
+    await client.aclose()
+
+
+async def test_without_patience_a_request_is_sent_once_with_its_whole_time(chat_server: Start) -> None:
+    """give_up_after 0 means no repetition, not no time to answer; all that fail alike say the same."""
+    client = _client(chat_server([Say({"content": "Hi."}, delay=0.3)]), give_up_after=0.0)
+    assert (await _ask(client)).attempts == 1
+    await client.aclose()
+    failing = chat_server([Status(500, "boom")])
+    client = _client(failing, give_up_after=0.0, concurrency=4)
+    faults = await asyncio.gather(*(_ask(client) for _ in range(12)), return_exceptions=True)
+    await client.aclose()
+    assert len({str(fault) for fault in faults}) == 1
+    assert len(failing.requests) == 12
+
+
+async def test_no_request_is_sent_that_has_no_time_to_be_answered(chat_server: Start) -> None:
+    """What is left after a failure is too little for another request: it is given up instead, for the real reason."""
+    server = chat_server([Status(502, "gone", {"Retry-After": "0.95"}), text("Hi.")])
+    client = _client(server, timeout=20, give_up_after=1.0)
+    with pytest.raises(EndpointError, match="HTTP 502: gone"):
+        await _ask(client)
+    await client.aclose()
+    assert len(server.requests) == 1
+
+
+async def test_those_who_never_got_through_name_the_servers_reason(chat_server: Start) -> None:
+    """A unit that the shared slow-down kept from asking at all fails for what the server said to the others."""
+    server = chat_server([Status(429, "slow", {"Retry-After": "3600"})])
+    client = _client(server, give_up_after=2.0, concurrency=1)
+    faults = await asyncio.gather(*(_ask(client) for _ in range(5)), return_exceptions=True)
+    await client.aclose()
+    (reason,) = {str(fault) for fault in faults}
+    assert "HTTP 429: slow; given up" in reason
+    assert len(server.requests) == 1
 
 
 async def test_a_server_that_was_never_there_is_told_at_once() -> None:
@@ -270,7 +323,7 @@ async def test_prv_05_a_wait_longer_than_the_patience_gives_up_at_once(chat_serv
     server = chat_server([Status(429, "slow", {"Retry-After": "3600"})])
     client = _client(server, give_up_after=2.0)
     started = time.monotonic()
-    with pytest.raises(EndpointError, match=r"429|wait longer"):
+    with pytest.raises(EndpointError, match="HTTP 429: slow; given up"):
         await _ask(client)
     assert time.monotonic() - started < 1
     assert len(server.requests) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from turngap.models.gate import Gate
@@ -29,7 +31,11 @@ def told() -> list[tuple[float, str]]:
 @pytest.fixture
 def gate(clock: _Clock, told: list[tuple[float, str]]) -> Gate:
     """An open gate."""
-    return Gate(clock, lambda seconds, reason: told.append((seconds, reason)))
+    return Gate(clock, lambda seconds, reason: told.append((seconds, reason)), random.Random(7))
+
+
+def _gate(clock: _Clock, told: list[tuple[float, str]], seed: int) -> Gate:
+    return Gate(clock, lambda seconds, reason: told.append((seconds, reason)), random.Random(seed))
 
 
 def test_an_open_gate_costs_nothing(gate: Gate) -> None:
@@ -48,16 +54,48 @@ def test_a_closed_gate_holds_everyone_for_as_long_as_the_server_asks(gate: Gate,
     assert gate.delay() == 0
 
 
-def test_one_burst_is_one_strike_and_is_told_once(gate: Gate, clock: _Clock, told: list[tuple[float, str]]) -> None:
-    """Sixteen refusals of requests that were under way together are one event."""
-    for _ in range(16):
+@pytest.mark.parametrize("seed", range(200))
+def test_one_burst_is_one_strike_and_is_told_once(clock: _Clock, told: list[tuple[float, str]], seed: int) -> None:
+    """Sixteen refusals of requests that were under way together are one event, whatever the random numbers."""
+    gate = _gate(clock, told, seed)
+    for number in range(16):
         gate.close(asked_at=99, retry_after=None, reason="429")
+        clock.now += 0.01 * (number % 3)
     assert len(told) == 1
-    assert gate.opens_at - clock.now < 2
+    assert told[0][0] == pytest.approx(1, abs=0.25)
+    assert gate.opens_at - clock.now < told[0][0] + 1e-6
 
 
-def test_pauses_double_with_each_burst_and_fall_back_after_a_success(gate: Gate, clock: _Clock) -> None:
+@pytest.mark.parametrize("seed", range(50))
+def test_each_burst_is_told(clock: _Clock, told: list[tuple[float, str]], seed: int) -> None:
+    """A refusal of a request that went out after the gate had opened again is news; those beside it are not."""
+    gate = _gate(clock, told, seed)
+    for burst in range(5):
+        asked_at = clock.now
+        for _ in range(4):
+            gate.close(asked_at=asked_at, retry_after=None, reason=f"busy {burst}")
+            clock.now += 0.001
+        clock.now = gate.opens_at + 0.1
+    assert [reason for _, reason in told] == [f"busy {burst}" for burst in range(5)]
+
+
+def test_a_server_that_asks_for_more_within_a_burst_gets_it(
+    gate: Gate, clock: _Clock, told: list[tuple[float, str]]
+) -> None:
+    """The longest wait that any answer of a burst asks for counts, and the latest reason is kept."""
+    for seconds in (1, 9, 3):
+        gate.close(asked_at=99, retry_after=seconds, reason=f"429, {seconds} s")
+    assert gate.opens_at == clock.now + 9
+    assert told == [(1, "429, 1 s")]
+    assert gate.reason == "429, 3 s"
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_pauses_double_with_each_burst_and_fall_back_after_a_success(
+    clock: _Clock, told: list[tuple[float, str]], seed: int
+) -> None:
     """Without a word from the server, each further burst waits longer; an answer resets it."""
+    gate = _gate(clock, told, seed)
     pauses = []
     for _ in range(4):
         gate.close(asked_at=clock.now, retry_after=None, reason="503")

@@ -39,6 +39,8 @@ from turngap.models.reply import Completion
 __all__ = ["ChatClient", "Completion", "Pace"]
 
 _LONGEST_BACKOFF = 30.0
+_LEAST_TRY = 1.0
+"""Seconds below which a repeated request is not worth sending, where patience and time-out are not short themselves."""
 _LONGEST_REASON = 160
 
 
@@ -50,9 +52,14 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = 120.0
     """Seconds for one request."""
     give_up_after: float = 600.0
-    """Seconds from the first request until its unit is given up."""
+    """Seconds from the first request until its unit is given up; with 0 it is asked once, and `timeout` holds."""
     first_backoff: float = 0.25
     """Seconds before the first repetition, about; doubles with each."""
+
+    @property
+    def least_try(self) -> float:
+        """Seconds that have to be left for one more request."""
+        return min(_LEAST_TRY, self.timeout, self.give_up_after / 10)
 
 
 class _Here(msgspec.Struct):
@@ -67,12 +74,22 @@ class _Here(msgspec.Struct):
 class _Ask:
     """One request through all its attempts."""
 
-    __slots__ = ("attempts", "deadline", "payload")
+    __slots__ = ("attempts", "deadline", "payload", "reason")
 
     def __init__(self, payload: bytes) -> None:
         self.payload = payload
         self.attempts = 0
         self.deadline = float("inf")
+        self.reason = ""
+        """What the server did wrong last; that our own patience ended is no reason."""
+
+
+class _NoAnswer(Transient):
+    """The time-out passed."""
+
+
+class _TooLate(Transient):
+    """There is no time left for a request."""
 
 
 class ChatClient:
@@ -212,7 +229,7 @@ class ChatClient:
                 headers={"User-Agent": "turngap"},
             )
             lifetime = _close_with_the_loop(session)
-            gate = Gate(loop.time, self._context.waiting)
+            gate = Gate(loop.time, self._context.waiting, self._random)
             here = _Here(session, asyncio.Semaphore(self._pace.concurrency), gate, lifetime)
             with self._lock:
                 self._loops[loop] = here
@@ -233,9 +250,10 @@ class ChatClient:
         except Withheld as withheld:
             return _withheld(withheld, ask)
         except Transient as last:
+            # No count of requests in the text: one cause should read the same for every unit.
             error = EndpointError(
-                f"{self.endpoint.shown}: {last.reason}; given up after {ask.attempts} requests "
-                f"(at most {self._pace.give_up_after:g} s of trying)"
+                f"{self.endpoint.shown}: {ask.reason or last.reason}; "
+                f"given up (at most {self._pace.give_up_after:g} s of trying)"
             )
         error.attempts = ask.attempts
         raise error
@@ -244,18 +262,18 @@ class ChatClient:
         loop = asyncio.get_running_loop()
 
         def backoff(error: Exception) -> bool | float:
-            if not isinstance(error, Transient):
+            if not isinstance(error, Transient) or isinstance(error, _TooLate):
                 return False
             now = loop.time()
             if error.crowded:
                 # The gate does the waiting, for everybody.
-                return 0.0 if here.gate.opens_at < ask.deadline and now < ask.deadline else False
+                return 0.0 if self._has_time(ask, max(now, here.gate.opens_at)) else False
             wait = error.retry_after
             if wait is None:
                 wait = min(_LONGEST_BACKOFF, self._pace.first_backoff * 2 ** (ask.attempts - 1)) * self._random.uniform(
                     0.5, 1.5
                 )
-            if now + wait >= ask.deadline:
+            if not self._has_time(ask, now + wait):
                 return False
             self._context.waiting(wait, error.reason)
             return wait
@@ -268,23 +286,33 @@ class ChatClient:
                 return await self._attempt(here, ask)
         raise AssertionError  # pragma: no cover - the loop above returns or raises
 
+    def _has_time(self, ask: _Ask, at: float) -> bool:
+        """Whether a request that goes out at clock time `at` is worth sending."""
+        return ask.deadline - at > self._pace.least_try
+
     async def _attempt(self, here: _Here, ask: _Ask) -> Completion:
-        loop = asyncio.get_running_loop()
+        loop, pace = asyncio.get_running_loop(), self._pace
         async with here.slots:
             if ask.deadline == float("inf"):
-                ask.deadline = loop.time() + self._pace.give_up_after
+                ask.deadline = loop.time() + pace.give_up_after
             while (delay := here.gate.delay()) > 0:
-                if here.gate.opens_at >= ask.deadline:
-                    raise Transient("the server asks to wait longer than --give-up-after allows", crowded=True)
+                if not self._has_time(ask, here.gate.opens_at):
+                    raise _TooLate(here.gate.reason)
                 await asyncio.sleep(delay)
-            ask.attempts += 1
             asked_at = loop.time()
-            seconds = max(0.001, min(self._pace.timeout, ask.deadline - asked_at))
+            once = pace.give_up_after == 0
+            if not once and not self._has_time(ask, asked_at):
+                raise _TooLate(here.gate.reason)
+            ask.attempts += 1
+            seconds = pace.timeout if once else min(pace.timeout, ask.deadline - asked_at)
             try:
                 completion = await self._send(here.session, ask, seconds)
             except Transient as fault:
                 if fault.crowded:
                     here.gate.close(asked_at=asked_at, retry_after=fault.retry_after, reason=fault.reason)
+                # That the rest of the patience was too short for an answer hides nothing that was learned before.
+                if not ask.reason or not isinstance(fault, _NoAnswer) or seconds == pace.timeout:
+                    ask.reason = fault.reason
                 raise
             here.gate.passed(asked_at=asked_at)
             return completion
@@ -304,7 +332,7 @@ class ChatClient:
             ) as response:
                 data = await response.read()
         except TimeoutError:
-            raise Transient(f"no answer within {seconds:g} s") from None
+            raise _NoAnswer(f"no answer within {round(seconds, 3):g} s") from None
         except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError) as error:
             raise ConfigError(
                 f"{endpoint.shown}: no secure connection: {endpoint.scrub(str(error))}; "

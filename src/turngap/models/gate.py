@@ -21,42 +21,46 @@ class Gate:
 
     Args:
         clock: monotonic seconds (the loop's time).
-        waiting: told once per closure, with seconds and reason.
+        waiting: told once per burst of refusals, with seconds and reason.
+        chance: where random pauses and delays come from.
     """
 
-    def __init__(self, clock: Callable[[], float], waiting: Callable[[float, str], None]) -> None:
+    def __init__(
+        self, clock: Callable[[], float], waiting: Callable[[float, str], None], chance: random.Random
+    ) -> None:
         self.opens_at = 0.0
         """Clock time before which nothing passes."""
-        self._clock, self._waiting = clock, waiting
+        self.reason = ""
+        """Why it was closed last, in the server's words."""
+        self._clock, self._waiting, self._chance = clock, waiting, chance
         self._closed_at = float("-inf")
         self._strikes = 0
+        self._pause = 0.0
         self._spread = 0.0
-        self._random = random.Random()
 
     def delay(self) -> float:
         """Seconds to sleep before asking again; 0 when open. A waiter asks anew after each sleep."""
         left = self.opens_at - self._clock()
-        return left + self._random.uniform(0.0, self._spread) if left > 0 else 0.0
+        return left + self._chance.uniform(0.0, self._spread) if left > 0 else 0.0
 
     def close(self, *, asked_at: float, retry_after: float | None, reason: str) -> None:
         """Shut the gate because a request that went out at `asked_at` was refused for being one too many."""
         now = self._clock()
-        # Answers to requests that were under way when the gate closed belong to the same burst: no new strike.
-        burst = asked_at >= self._closed_at
-        if burst:
-            self._strikes += 1
-        pause = retry_after
-        if pause is None:
-            pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (self._strikes - 1)) * self._random.uniform(0.75, 1.25)
-        if burst or now + pause > self.opens_at + _SPREAD * pause:
-            self._waiting(pause, reason)
-        if burst:
+        self.reason = reason
+        # Answers to requests that were under way when the gate closed belong to the same burst: no new strike, no new
+        # draw, no new word to the person.
+        if asked_at > self._closed_at:
             self._closed_at = now
+            self._strikes += 1
+            doubled = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (self._strikes - 1))
+            self._pause = doubled * self._chance.uniform(0.75, 1.25)
+            self._waiting(self._pause if retry_after is None else retry_after, reason)
+        pause = self._pause if retry_after is None else retry_after
         if now + pause > self.opens_at:
             self.opens_at = now + pause
             self._spread = min(_MOST_SPREAD, max(_LEAST_SPREAD, _SPREAD * pause))
 
     def passed(self, *, asked_at: float) -> None:
         """A request that went out at `asked_at` was answered: the next burst starts with a short pause again."""
-        if self._strikes and asked_at >= self._closed_at:
+        if self._strikes and asked_at > self._closed_at:
             self._strikes = 0
