@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -116,6 +118,38 @@ def test_busy(tmp_path: Path) -> None:
         second.write("INSERT INTO bird VALUES (1, 'wren')")
     first.close()
     second.close()
+
+
+def test_turning_on_wal_waits_for_others(tmp_path: Path) -> None:
+    """Somebody who looks at the new file for a moment does not keep it from being opened, only for too long."""
+    path = tmp_path / "a.sqlite"
+    reader = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+    with pytest.raises(StoreError, match="another process keeps it locked"):
+        open_for_writing(path, ONE, busy=0.1)
+    leaving = threading.Timer(0.3, reader.execute, ["ROLLBACK"])
+    leaving.start()
+    open_for_writing(path, ONE, busy=20).close()
+    leaving.join()
+    reader.close()
+
+
+def test_several_may_make_a_file_at_once(tmp_path: Path) -> None:
+    """Whoever comes first makes the file; nobody sees it half made, and nobody is refused."""
+    for number in range(15):
+        path, start = tmp_path / f"{number}.sqlite", threading.Barrier(6)
+
+        def make(path: Path = path, start: threading.Barrier = start) -> tuple[int, str]:
+            start.wait(20)
+            database = open_for_writing(path, TWO, busy=20)
+            row = database.row("SELECT legs, name FROM bird")
+            database.close()
+            assert row is not None
+            return row
+
+        with ThreadPoolExecutor(6) as crew:
+            assert {made.result(30) for made in [crew.submit(make) for _ in range(6)]} == {(2, "heron")}
 
 
 def test_unknown_error_keeps_its_text() -> None:

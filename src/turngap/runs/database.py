@@ -10,6 +10,7 @@ small named migrations, applied in order when a file is opened for writing.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from turngap.errors import StoreError
 Migration = Callable[[sqlite3.Connection], None]
 
 _PAGE = 512
+_PAUSE = 0.01  # seconds between two tries of a step for which SQLite itself does not wait
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +128,7 @@ def open_for_writing(path: Path, kind: Kind, *, busy: float = 5.0) -> Database:
         raise explain(error, path) from error
     try:
         version = _check(connection, path, kind)
-        connection.execute("PRAGMA journal_mode=WAL")
+        _use_wal(connection, busy)
         connection.execute("PRAGMA synchronous=NORMAL")
         if version < kind.format:
             _migrate(connection, kind)
@@ -137,6 +139,20 @@ def open_for_writing(path: Path, kind: Kind, *, busy: float = 5.0) -> Database:
         connection.close()
         raise
     return Database(connection, path)
+
+
+def _use_wal(connection: sqlite3.Connection, busy: float) -> None:
+    """Turn WAL on, also while other processes do so: for this one step SQLite does not wait as it is told to."""
+    deadline = time.monotonic() + busy
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
 
 
 def open_for_reading(path: Path, kind: Kind) -> Database:
@@ -196,9 +212,15 @@ def _has_wal(path: Path) -> bool:
 
 def _check(connection: sqlite3.Connection, path: Path, kind: Kind) -> int:
     """The file's format; 0 for a file without any content."""
-    owner = connection.execute("PRAGMA application_id").fetchone()[0]
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    # One transaction, hence one moment: another process may just be making the file.
+    connection.execute("BEGIN")
+    try:
+        owner = connection.execute("PRAGMA application_id").fetchone()[0]
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
     if owner != kind.application_id and (owner or version or tables):
         raise StoreError(f"{path}: is an SQLite file of something else, not a {kind.noun}")
     if version > kind.format:
