@@ -43,6 +43,32 @@ def test_not_found(text: str) -> None:
     assert list(find(text)) == []
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("phone", "Phone", "PHONE", "telephone", "mobile", "fax", "phone_number", "phoneNumber", "PhoneNumber"),
+        *("customer-phone", "homePhone", "home_phone", "HOME_PHONE", "workphone", "cellphone", "mobilePhoneNumber"),
+        *("phonenumber", "mobile_no", "contactPhone2", "faxNumber", "primary_phone", "phone1", "phone_home"),
+    ],
+)
+def test_keys_of_telephone_numbers(key: str) -> None:
+    """A key one word of which is a telephone makes digits a number, however its words are joined."""
+    assert [(found.kind, found.value) for found in find(f'{{"{key}": "7036073363"}}')] == [("phone", "7036073363")]
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("Headphones", "headphone", "HeadPhones", "Earphones", "Smartphone", "SmartPhone", "smart_phone", "iPhone"),
+        *("Microphone", "saxophone", "Automobile", "automobile_id", "phone_id", "phoneModel", "mobile_item_id"),
+        *("phonebook", "phonetic_code", "immobile", "faxed", "Gramophone"),
+    ],
+)
+def test_keys_of_goods_are_no_telephones(key: str) -> None:
+    """A key in which the letters of "phone" only occur, or that names a thing, leaves the id behind it alone."""
+    assert list(find(f'{{"{key}": "6992792935"}}')) == []
+
+
 def conversation(mail: str = "Ann@Mail.org") -> Conversation:
     """A conversation in which the same values stand in text, arguments and results."""
     call = ToolCall(name="find", arguments={"email": "ann@mail.org", "phone": 7036073363, "seats": 2})

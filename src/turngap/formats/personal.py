@@ -27,9 +27,14 @@ _CARD = re.compile(r"(?<![\w.-])[2-6]\d{3}(?:[ -]?\d){10,15}(?![\w-])")
 _LOCAL_END = re.compile(r"\d{3}[ .-]\d{4}")
 _LOCAL = re.compile(r"(?<![\w.+-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])")
 _INTERNATIONAL = re.compile(r"(?<![\w.+])\+\d[\d .()/-]{6,}\d(?!\w)")
-_PHONE_KEY = re.compile(
-    r'"[\w-]*(?:phone|mobile|fax)[\w-]*"\s*:\s*"?(\+?\d[\d .()/-]{5,}\d)(?=["\s,}\]])', re.IGNORECASE
+_KEYED = re.compile(r'"([\w-]*(?:phone|mobile|fax)[\w-]*)"\s*:\s*"?(\+?\d[\d .()/-]{5,}\d)(?=["\s,}\]])', re.IGNORECASE)
+# A key means a number when one of its words does: "Headphones" and "iPhone" are goods, "phone_id" names one of them.
+_KEY_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PHONE_WORD = re.compile(
+    r"(?:(?:tele|cell|mobile|home|work|office|contact|user|customer)?phone|mobile|fax)(?:number|num|no|nr)?s?"
 )
+_GOODS_BEFORE = frozenset({"head", "ear", "smart", "i", "micro"})
+_GOODS_BEHIND = frozenset({"id", "ids", "model", "sku", "item", "product", "variant", "order", "price", "case", "type"})
 # Each pattern stands behind words one of which its matches must contain: looking for words first is far faster.
 _SECRETS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     (("bearer",), re.compile(r"\bBearer\s+((?=[\w.~+/=-]*\d)[\w.~+/=-]{6,})", re.IGNORECASE)),
@@ -78,9 +83,8 @@ class _Net:
     def __init__(self, text: str) -> None:
         words = text.lower()
         self.emails = "@" in words
-        self.numbers = [(_LOCAL, 0)] * (_LOCAL_END.search(words) is not None) + [(_INTERNATIONAL, 0)] * ("+" in words)
-        if "phone" in words or "mobile" in words or "fax" in words:
-            self.numbers.append((_PHONE_KEY, 1))
+        self.numbers = [_LOCAL] * (_LOCAL_END.search(words) is not None) + [_INTERNATIONAL] * ("+" in words)
+        self.keys = "phone" in words or "mobile" in words or "fax" in words
         self.secrets = [pattern for hints, pattern in _SECRETS if any(hint in words for hint in hints)]
 
     def find(self, text: str) -> Iterator[Found]:
@@ -99,12 +103,25 @@ class _Net:
         for match in cards:
             if not _digits(match[0]).startswith(_STAND_IN_CARD):
                 yield Found("card", match[0])
-        for pattern, group in self.numbers:
-            for match in pattern.finditer(text):
-                number = _digits(match[group])
-                inside = any(card.start() <= match.start(group) < card.end() for card in cards)
-                if not inside and 7 <= len(number) <= 15 and not number.startswith(_STAND_IN_PHONE):
-                    yield Found("phone", match[group])
+        spans = [match.span() for pattern in self.numbers for match in pattern.finditer(text)]
+        if self.keys:
+            spans += [match.span(2) for match in _KEYED.finditer(text) if _names_a_number(match[1])]
+        for start, end in spans:
+            number = _digits(text[start:end])
+            inside = any(card.start() <= start < card.end() for card in cards)
+            if not inside and 7 <= len(number) <= 15 and not number.startswith(_STAND_IN_PHONE):
+                yield Found("phone", text[start:end])
+
+
+def _names_a_number(key: str) -> bool:
+    """Whether one of the words of a key, in any common way to join words, is one for a telephone."""
+    words = [word.lower() for word in _KEY_WORD.findall(key)]
+    if not words or words[-1] in _GOODS_BEHIND:
+        return False
+    return any(
+        _PHONE_WORD.fullmatch(word) and before not in _GOODS_BEFORE
+        for before, word in zip(["", *words], words, strict=False)
+    )
 
 
 def find(text: str) -> Iterator[Found]:
