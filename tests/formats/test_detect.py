@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from turngap.config import DataConfig
-from turngap.errors import DataError
+from turngap.errors import BadRecords, DataError
 from turngap.formats import read
 
 CHAT = json.dumps({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}]})
@@ -79,6 +79,69 @@ def test_folders(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"several formats \(openai, sgd\)"):
         read(DataConfig(paths=(str(tmp_path),)))
     assert len(list(read(DataConfig(paths=(str(tmp_path),), format="sgd")))) == 1
+
+
+def _folder(tmp_path: Path, **files: str) -> Path:
+    """A folder of files; in names _ stands for a dot."""
+    for name, text in files.items():
+        (tmp_path / name.replace("_", ".")).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_strangers_in_a_folder_are_named_in_one_note(tmp_path: Path) -> None:
+    """What fits no format is passed over, but not in silence; hidden files and the given tools are no strangers."""
+    folder = _folder(tmp_path, a_jsonl=f"{CHAT}\n", notes_json='{"a": 1}', other_jsonl='{"a": 1}\n', empty_jsonl="")
+    (folder / "sub").mkdir()
+    _folder(
+        folder / "sub",
+        b_json="{broken",
+    ).joinpath(".c.json").write_text("x", encoding="utf-8")
+    (folder / "tools.json").write_text('[{"name": "look"}]', encoding="utf-8")
+    reading = read(DataConfig(paths=(str(folder),), tools=str(folder / "tools.json")))
+    for _ in range(2):
+        assert len(list(reading)) == 1
+        (note,) = reading.notes
+    assert note.startswith(f"{folder}: passed over, since not of the format openai: ")
+    assert note.partition("openai: ")[2] == "empty.jsonl, notes.json, other.jsonl, sub/b.json"
+    (note,) = read(DataConfig(paths=(str(folder),))).notes
+    assert note.endswith("sub/b.json, tools.json")
+
+
+def test_many_strangers_are_counted(tmp_path: Path) -> None:
+    """The note stays one line that can be read."""
+    folder = _folder(tmp_path, a_jsonl=CHAT, **{f"x{number:02}_json": "{}" for number in range(20)})
+    (note,) = read(DataConfig(paths=(str(folder),))).notes
+    assert note.endswith("x06.json, x07.json, and 12 more")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"id": "x", "mess', '{"id": "x", "mess\n{"id": 3, "m', f"broken\n{CHAT}\n", "\x00\x01"]
+)
+def test_a_file_with_a_broken_first_line_is_a_bad_one(tmp_path: Path, text: str) -> None:
+    """In a folder, JSON lines that cannot be read are reported with file and line, whatever they may have been."""
+    folder = _folder(tmp_path, a_jsonl=f"{CHAT}\n", b_jsonl=text)
+    with pytest.raises(BadRecords, match=r"b\.jsonl:1: not valid JSON"):
+        list(read(DataConfig(paths=(str(folder),))))
+    reading = read(DataConfig(paths=(str(folder),), skip_bad=True))
+    assert len(list(reading)) == 1 + text.count('"hi"')
+    assert reading.n_skipped == text.count("\n{") + 1 - text.count('"hi"')
+    assert reading.notes == []
+
+
+def test_a_broken_line_of_something_else_is_not_reported(tmp_path: Path) -> None:
+    """A file whose other lines are no conversations is a stranger, broken or not."""
+    folder = _folder(tmp_path, a_jsonl=f"{CHAT}\n", b_jsonl='broken\n{"a": 1}\n')
+    reading = read(DataConfig(paths=(str(folder),)))
+    assert len(list(reading)) == 1
+    assert "b.jsonl" in reading.notes[0]
+
+
+def test_what_is_read_beside_the_data_is_not_passed_over(shared: Path) -> None:
+    """Schemas and catalogues that a format finds by itself are in use, so no note names them."""
+    assert read(DataConfig(paths=(str(shared / "sgd"),))).notes == []
+    assert "tools.json" not in " ".join(read(DataConfig(paths=(str(shared / "tooltalk"),))).notes)
+    (note,) = read(DataConfig(paths=(str(shared / "tau-bench"),))).notes
+    assert "airline-tools.json, retail-tools.json" in note
 
 
 def test_empty_folder_and_missing_file(tmp_path: Path) -> None:

@@ -51,8 +51,10 @@ def read(config: DataConfig, *, seed: int = 0) -> Reading:
     given = load_tools(Path(config.tools)) if config.tools is not None else GivenTools()
     names = REGISTRY.names() if config.format is None else [config.format]
     formats: list[Format] = [REGISTRY.load(name)() for name in names]
-    files = [found for path in config.paths for found in plan(Path(path), formats, forced=config.format is not None)]
-    return Reading(config, files, given, seed=seed)
+    tools = None if config.tools is None else Path(config.tools)
+    found = [plan(Path(path), formats, forced=config.format is not None, tools=tools) for path in config.paths]
+    files = [file for each in found for file in each.files]
+    return Reading(config, files, given, seed=seed, notes=[note for each in found for note in each.notes])
 
 
 def write(conversations: Iterable[Conversation], path: Path, format: str = "openai") -> int:  # noqa: A002 - the word

@@ -28,9 +28,17 @@ class Reading:
     """The conversations of a data set, and after a walk what was met on the way."""
 
     def __init__(
-        self, config: DataConfig, files: Sequence[tuple[Path, Format]], given: GivenTools, *, seed: int = 0
+        self,
+        config: DataConfig,
+        files: Sequence[tuple[Path, Format]],
+        given: GivenTools,
+        *,
+        seed: int = 0,
+        notes: Sequence[str] = (),
     ) -> None:
+        """Use `turngap.formats.read`; `notes` are lines for the person that are known before the first walk."""
         self.config, self.files, self._given, self._seed = config, tuple(files), given, seed
+        self._known = tuple(notes)
         self._reset()
 
     def _reset(self) -> None:
@@ -48,7 +56,7 @@ class Reading:
         """Kind -> how many, all of them."""
         self.skipped: list[DataError] = []
         """The first `SHOWN` unreadable records."""
-        self.notes: list[str] = []
+        self.notes: list[str] = [*self._known]
         """Lines for the person."""
 
     @property

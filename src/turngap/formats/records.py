@@ -59,10 +59,11 @@ def _is_document(path: Path, head: bytes) -> bool:
     first, newline, rest = head.partition(b"\n")
     if path.suffix in LINES or not newline or rest.lstrip(_SPACE).startswith(b"{"):
         return False
-    return not _is_json(first)
+    return not is_json(first)
 
 
-def _is_json(text: bytes) -> bool:
+def is_json(text: bytes) -> bool:
+    """Whether a text is strict JSON."""
     try:
         jsonio.loads(text)
     except jsonio.JsonError:

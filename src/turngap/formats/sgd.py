@@ -21,6 +21,7 @@ from turngap.formats.base import Findings, GivenTools, Record, convert_each
 from turngap.formats.openai import content_id
 from turngap.formats.records import load_document, read_records, top_keys
 
+_SCHEMAS = "*schema.json"
 _SPEAKERS = {"USER": "user", "SYSTEM": "assistant"}
 
 
@@ -36,9 +37,8 @@ class Sgd:
         return "turns" in keys and bool({"dialogue_id", "services"} & keys)
 
     def members(self, path: Path) -> Iterable[Path]:
-        """No further files with dialogues."""
-        del path
-        return ()
+        """The schemas in the same folder."""
+        return sorted(path.parent.glob(_SCHEMAS))
 
     def read(self, path: Path, given: GivenTools) -> Iterator[Record | DataError]:
         """Yield the dialogues of a file."""
@@ -49,7 +49,7 @@ class Sgd:
 def _services_beside(path: Path) -> dict[str, dict[str, Any]]:
     """The services of all schema files in the folder of `path`."""
     found: dict[str, dict[str, Any]] = {}
-    for file in sorted(path.parent.glob("*schema.json")):
+    for file in sorted(path.parent.glob(_SCHEMAS)):
         value = load_document(file)
         if sgd_schema.is_schema(value):
             found |= sgd_schema.index_services(value)

@@ -40,9 +40,8 @@ class ToolTalk:
         return not is_list and "conversation" in keys and bool({"apis_used", "suites_used", "metadata"} & keys)
 
     def members(self, path: Path) -> Iterable[Path]:
-        """No further files with conversations."""
-        del path
-        return ()
+        """The catalogue that the file is read with."""
+        return [folder / _CATALOGUE for folder in (path.parent, path.parent.parent)]
 
     def read(self, path: Path, given: GivenTools) -> Iterator[Record | DataError]:
         """Yield the one conversation of a file."""
