@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from turngap import jsonio
+from turngap.analysis.scorer import headline
 from turngap.analysis.summary import LEDGERS, summarise, to_document
-from turngap.config import DataConfig, EvalConfig, JudgeConfig, ModelConfig
+from turngap.config import DataConfig, EvalConfig, JudgeConfig, MatchConfig, ModelConfig
 from turngap.data import (
     AssistantMessage,
     Cause,
@@ -21,6 +23,7 @@ from turngap.data import (
     Score,
     ToolCall,
     ToolMessage,
+    ToolSpec,
     UserMessage,
     Verdict,
     decisions,
@@ -334,7 +337,7 @@ def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
     assert (agreement.judges, agreement.n, agreement.observed) == (("rules", "alpha"), 10, 0.9)
     expected_by_chance = 0.6 * 0.5 + 0.4 * 0.5
     assert agreement.kappa == pytest.approx((0.9 - expected_by_chance) / (1 - expected_by_chance))
-    again = summary.asked_again["turn:alpha"]
+    again = summary.asked_again["turn@alpha"]
     assert (again.n, again.first_try_n) == (1, 9)
     assert (again.success, again.first_try_success) == (theirs[3], (sum(theirs) - theirs[3]) / 9)
 
@@ -359,15 +362,129 @@ def test_three_judges_agree_by_fleiss(tmp_path: Path) -> None:
 
 
 def test_notes_say_what_was_left_out(tmp_path: Path) -> None:
-    """ING-19: skipped records and unsuccessful conversations are said, and how many pairs each tokenizer scored."""
+    """ING-19: skipped records and unsuccessful conversations are said; tokenizers, where they were not all alike."""
     row = _scored("text", "a", 0, "text", True, rouge1=1.0)
-    with _fill(tmp_path / "run", [_conversation("a", "t")], {"text": [row]}) as store:
+    with _fill(tmp_path / "run", [_conversation("a", "tt")], {"text": [row]}) as store:
         store.set_note("data", {"read": 8, "skipped": 2, "unsuccessful": 3})
         notes = summarise(store).notes
-    assert notes == (
+        other = msgspec.structs.replace(row, decision=1, category="unicode")
+        store.replace_scores("text", [row, other])
+        mixed = summarise(store).notes
+    left_out = (
         "data: 8 records read, 2 could not be read and were left out",
         "3 conversations that the recording does not mark as successful were left out",
-        "text turns scored: 1 by the default tokenizer",
+    )
+    assert notes == (*left_out, "partial run: no score yet for 1 of text")
+    assert mixed == (*left_out, "text turns scored: 1 by the default tokenizer, 1 by the unicode tokenizer")
+
+
+def _verdicts(good: bool) -> list[Score]:
+    return [_scored("turn", "a", at, "text", good, success=float(good)) for at in range(4)]
+
+
+def test_only_the_judges_that_were_named_last_give_figures(tmp_path: Path) -> None:
+    """The first one named gives the plain names; whoever was not named stays stored, and is said to be."""
+    scores = {"turn:rules": _verdicts(False), "turn:b": _verdicts(True), "turn:c": _verdicts(False)}
+    with _fill(tmp_path / "run", [_conversation("a", "tttt")], scores) as store:
+        store.set_note("spending", {"judges": {"b": {"prompt_tokens": 1}, "c": {"prompt_tokens": 1}}})
+        store.set_note("scoring", {"protocols": {"turn": {"judges": ["b"]}}})
+        alone = summarise(store)
+        store.set_note("scoring", {"protocols": {"turn": {"judges": ["b", "rules"]}}})
+        two = summarise(store)
+        assert headline(store, "turn") == "turn:b"
+    assert (alone.judges, alone.metrics["turn.success"].value) == ({"turn": ("b",)}, 1.0)
+    assert list(alone.ledger) == ["turn"]
+    assert not [name for name in alone.metrics if "@" in name]
+    assert list(alone.spending.judges) == ["b"]
+    assert any(note.startswith("also stored, and in no figure: turn@rules, turn@c") for note in alone.notes)
+    assert two.judges == {"turn": ("b", "rules")}
+    assert (two.metrics["turn.success"].value, two.metrics["turn.success@rules"].value) == (1.0, 0.0)
+    assert (two.plain("turn.success@b"), two.plain("turn@rules")) == ("turn.success", "turn@rules")
+
+
+def test_with_several_judges_each_has_its_name_in_the_document(tmp_path: Path) -> None:
+    """Figures and ledgers of the first judge stand under the plain name and under its own; one judge has one name."""
+    scores = {"turn:rules": _verdicts(False), "turn:b": _verdicts(True)}
+    with _fill(tmp_path / "run", [_conversation("a", "tttt")], scores, _config("rules", "b")) as store:
+        document = to_document(summarise(store))
+        store.set_note("scoring", {"protocols": {"turn": {"judges": ["rules"]}}})
+        single = to_document(summarise(store))
+    for table in ("metrics", "ledger"):
+        name = "turn.success" if table == "metrics" else "turn"
+        assert document[table][f"{name}@rules"] == document[table][name] != document[table][f"{name}@b"]
+        assert not [key for key in single[table] if "@" in key]
+
+
+def test_answers_that_look_like_unread_calls_are_noted_with_the_parser(tmp_path: Path) -> None:
+    """The warning of the run stands in notes and document: on recorded history and in closed loops apart."""
+    with _fill(tmp_path / "run", [_conversation("a", "t")], {}) as store:
+        answers = {
+            "gold": {"total": 9, "unparsed_calls": 2, "tool_parser": "json"},
+            "closed_loops": {"total": 7, "unparsed_calls": 0, "tool_parser": "auto"},
+        }
+        store.set_note("answers", answers)
+        document = to_document(summarise(store))
+    assert document["answers"] == answers
+    assert list(document["notes"]) == [
+        (
+            "2 of 9 answers on recorded history look like tool calls that the parser 'json' did not read; "
+            "try another: turngap score RUN --tool-parser NAME"
+        )
+    ]
+
+
+def test_a_parser_that_read_only_some_answers_is_said(tmp_path: Path) -> None:
+    """Re-read predictions beside closed loops of the old parser: the document and two notes say so."""
+    rows = {
+        "strict": [_scored("strict", "a", 0, "text", True, spurious=0.0)],
+        "replay": [_scored("replay", "a", None, "chat", True, completed=1.0, steps=1.0, rejected=0.0, recovered=0.0)],
+    }
+    with _fill(tmp_path / "run", [_conversation("a", "t")], rows) as store:
+        before = summarise(store)
+        store.set_note("scoring", {"protocols": {"strict": {"tool_parser": "json"}}})
+        after = summarise(store)
+    assert (before.tool_parser, before.notes) == ({"strict": "auto", "replay": "auto"}, ())
+    assert after.tool_parser == {"strict": "json", "replay": "auto"}
+    assert after.notes == (
+        (
+            "calls in answers were read by different tool parsers, so these do not compare: strict with 'json'; replay with "
+            "'auto'"
+        ),
+        (
+            "closed loops (replay, workflow, horizon) are those made with the tool parser 'auto'; reading answers again does "
+            "not change them"
+        ),
+    )
+
+
+def test_other_comparisons_of_strict_are_said(tmp_path: Path) -> None:
+    """Arguments that do not count any more, and closed loops that were compared with all of them."""
+    rows = {
+        "strict": [_scored("strict", "a", 0, "text", True, spurious=0.0)],
+        "replay": [_scored("replay", "a", None, "chat", True, completed=1.0, steps=1.0, rejected=0.0, recovered=0.0)],
+    }
+    match = MatchConfig(compare_args={"look": (), "move": ("to",)})
+    with _fill(tmp_path / "run", [_conversation("a", "t")], rows) as store:
+        store.set_note("scoring", {"protocols": {"strict": {"match": match}}})
+        notes = summarise(store).notes
+    assert notes[0] == "calls were compared by these arguments only: look (its name alone), move (to)"
+    assert "match.compare_args" in notes[1]
+
+
+def test_a_model_that_was_offered_no_tools_is_said_to_be(tmp_path: Path) -> None:
+    """A language model on recordings without schemas: a note with both counts; a baseline needs no tools."""
+    tooled = msgspec.structs.replace(_conversation("b", "c"), tools=(ToolSpec(name="look", parameters={}),))
+    conversations = [_conversation("a", "ct"), tooled, _conversation("d", "t"), _conversation("e", "c")]
+    live = msgspec.structs.replace(_config(), model=ModelConfig(spec="openai/m"))
+    with _fill(tmp_path / "live", conversations, {}, live) as store:
+        notes = summarise(store).notes
+    with _fill(tmp_path / "baseline", conversations, {}) as store:
+        assert summarise(store).notes == ()
+    assert notes == (
+        (
+            "the model was offered no tools in 2 of 3 conversations with calls: their tool figures say nothing about it; "
+            "give --tools FILE"
+        ),
     )
 
 

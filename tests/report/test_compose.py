@@ -41,10 +41,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RunStore]]:
         samples.path(),
         "baseline/noisy?p_text=0.9&p_tool=0.5",
         protocols=("text", "turn", "strict", "replay", "workflow", "horizon"),
-        replay=ReplayConfig(retries=0),
+        replay=ReplayConfig(attempts=1),
     )
     second = evaluated(
-        folder / "two", samples.path(), "baseline/noisy?p_text=0.6&p_tool=0.9", replay=ReplayConfig(retries=0)
+        folder / "two", samples.path(), "baseline/noisy?p_text=0.6&p_tool=0.9", replay=ReplayConfig(attempts=1)
     )
     stores = [RunStore.open(path) for path in (first, second)]
     yield stores

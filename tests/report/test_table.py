@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from turngap.analysis.figure import FIGURES, PER_CONVERSATION
 from turngap.analysis.summary import Ledger, Summary
 from turngap.data import Cause, Figure
-from turngap.report.table import comparison_table, interval, percent, summary_table
+from turngap.report.table import comparison_table, console, folded, interval, percent, summary_table
 
 
 def _summary(**changes: Any) -> Summary:
@@ -85,23 +85,69 @@ def test_next_turn_strict_and_workflow_stand_apart() -> None:
             "whole workflows",
             "replay.completed",
             "workflow.success",
-            "blame ledger",
+            "ledger",
         )
     ]
     assert places == sorted(places)
 
 
 def test_every_judged_row_names_its_judge() -> None:
-    """Turn and workflow rows say who judged; a second judge has rows of its own."""
+    """Turn and workflow rows say who judged; of two judges each has rows and a ledger under its name."""
     metrics = dict(_summary().metrics)
     for name in ("turn.success", "turn.success.text", "turn.success.tool"):
         metrics[f"{name}@big-model"] = Figure(value=0.5, n=9, ci95=(0.4, 0.6))
     judges = {"turn": ("rules", "big-model"), "workflow": ("rules",)}
-    text = _text(summary_table(_summary(judges=judges, metrics=metrics), title="t"), 80)
-    rows = [line for line in text.splitlines() if line.strip().startswith(("turn.success", "workflow.success"))]
-    assert len(rows) == 8
-    assert text.count("judge: rules") == 5
-    assert text.count("judge: big-model") == 3
+    ledger = {**_summary().ledger, "turn@big-model": _summary().ledger["turn"]}
+    text = _text(summary_table(_summary(judges=judges, metrics=metrics, ledger=ledger), title="t"), 80)
+    names = [line.split()[0] for line in text.splitlines() if line.strip().startswith(("turn", "workflow.success"))]
+    assert names == [
+        *(f"turn.success{part}@{judge}" for part in (".text", ".tool", "") for judge in ("rules", "big-model")),
+        "workflow.success",
+        "workflow.success.all",
+        "turn@rules",
+        "turn@big-model",
+    ]
+    assert text.count("judge: rules") == 2
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_narrow_terminal_gets_every_number() -> None:
+    """At 60 columns the words go, names and numbers stay whole, and the judge is named below."""
+    ledger = {"turn": Ledger(units=3, success=1, causes={cause.value: 2 * (cause is Cause.WRONG) for cause in Cause})}
+    text = _text(summary_table(_summary(ledger=ledger), title="t"), 60)
+    assert all(len(line) <= 60 for line in text.splitlines())
+    assert "…" not in text
+    assert _line(text, "replay.completed.all").split() == ["replay.completed.all", "12.0", "6.0", "-", "100.0", "10012"]
+    assert "all turns good" not in text
+    assert _line(text, "turn  ").split() == ["turn", "3", "1", "2"]
+    assert "judged by: turn rules, workflow rules" in text
+
+
+def test_no_line_that_is_printed_ends_in_white_space(capsys: pytest.CaptureFixture[str]) -> None:
+    """Tables, notes and plain text alike."""
+    out = console()
+    out.print(summary_table(_summary(), title="t"))
+    out.print(comparison_table([("one", _summary()), ("two", _summary())]))
+    out.print("a text with [brackets] that is so long that it has to be wrapped somewhere " * 2, markup=False)
+    shown = capsys.readouterr().out
+    assert "with [brackets] that" in shown
+    assert [line for line in shown.splitlines() if line != line.rstrip()] == []
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("baseline/noisy?p_text=0.9&p_tool=0.9", ["baseline/noisy?", "p_text=0.9&", "p_tool=0.9"]),
+        ("openai/some-long-model-name-v2", ["openai/some-long-", "model-name-v2"]),
+        ("short", ["short"]),
+        ("x" * 25, ["x" * 20, "x" * 5]),
+        ("", [""]),
+    ],
+)
+def test_names_break_behind_their_separators(name: str, lines: list[str]) -> None:
+    """A part of a name is cut only where it alone is too long; nothing of it is lost."""
+    assert folded(name, 20) == lines
 
 
 def test_protocols_that_were_not_scored_have_no_rows() -> None:
@@ -135,6 +181,7 @@ def test_several_models_stand_below_each_other() -> None:
     text = _text(comparison_table([("baseline/noisy?p_text=0.9&p_tool=0.9", _summary()), ("second", other)]), 80)
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "…" not in text
-    assert "".join(line[:20].strip() for line in text.splitlines()).count("p_text=0.9&p_tool=0.9") == 1
+    labels = [line.split()[0] for line in text.splitlines()[3:6]]
+    assert labels == ["baseline/noisy?", "p_text=0.9&", "p_tool=0.9"]
     assert _line(text, "second").split() == ["second", "%", *["-"] * 6]
     assert "judged by: rules" in text

@@ -108,7 +108,7 @@ def test_attempts_of_an_older_run_are_counted_as_today(tmp_path: Path, config: E
     connection.close()
     with RunStore.open(directory) as store:
         assert store.config.replay.attempts == 1
-    with pytest.raises(ConfigError, match="replay.attempts: 3 asked for, 1 stored"):
+    with pytest.raises(ConfigError, match=r"replay\.attempts: 3 asked for, 1 stored"):
         RunStore.create(directory, config)
     with RunStore.create(directory, once) as store:
         assert store.config == once

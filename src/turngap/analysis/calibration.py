@@ -23,7 +23,7 @@ from turngap.errors import DataError, UsageError
 from turngap.metrics.agreement import Agreement, cohen_kappa
 from turngap.metrics.interval import wilson
 from turngap.metrics.misjudged import Assessment, Stratum, Transported, assess, transport
-from turngap.protocols.scoring import predictions_of
+from turngap.protocols.scoring import predictions_of, scored_with
 from turngap.runs.store import RunStore
 
 FORMAT = "turngap-calibration/1"
@@ -324,7 +324,7 @@ def _results(
         if trajectory is not None:
             yield None, trajectory
         return
-    parser = store.note("scoring", {}).get("tool_parser", store.config.model.tool_parser)
+    parser = scored_with(store, protocol)["tool_parser"]
     model = msgspec.structs.replace(store.config.model, tool_parser=parser)
     known = predictions_of(store, conversation, msgspec.structs.replace(store.config, model=model))
     for decision in decisions(conversation):

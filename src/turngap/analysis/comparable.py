@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from turngap.analysis.figure import JUDGED
+from turngap.protocols.scoring import scored_with
 from turngap.runs.intake import content_digest
 from turngap.runs.store import RunStore
 
@@ -54,14 +55,10 @@ def settings_that_differ(one: RunStore, other: RunStore, scorers: tuple[str, str
 
 def _settings(store: RunStore, scorer: str) -> dict[str, Any]:
     protocol, _, judge = scorer.partition(":")
-    scoring = store.note("scoring", {})
-    found: dict[str, Any] = {}
-    if protocol == "text":
-        found["text"] = scoring.get("text", msgspec.to_builtins(store.config.text))
-    elif protocol != "turn":
-        found["match"] = scoring.get("match", msgspec.to_builtins(store.config.match))
+    how = scored_with(store, protocol)
+    found: dict[str, Any] = {name: how[name] for name in ("text", "match") if name in how}
     if protocol in JUDGED:
-        found["judge"] = {"name": judge, **scoring.get("judges", {}).get(judge, {})}
+        found["judge"] = {"name": judge, **store.note("scoring", {}).get("judges", {}).get(judge, {})}
     if protocol not in ("text", "turn", "strict"):
         found["replay"] = msgspec.to_builtins(store.config.replay)
     return found

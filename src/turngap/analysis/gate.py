@@ -181,7 +181,7 @@ def _rule(rule: Rule, evidence: _Evidence) -> Ruling:
         outcome=Outcome.UNDECIDED,
         reason="",
         level=LEVEL if rule.confidence is None else rule.confidence,
-        figure=evidence.summary.metrics.get(rule.metric),
+        figure=evidence.summary.metrics.get(evidence.summary.plain(rule.metric)),
     )
     try:
         found = _measured(rule, evidence.run, evidence.summary, "run")
@@ -202,7 +202,7 @@ def _measured(rule: Rule, store: RunStore, summary: Summary, whose: str) -> Samp
     scorer = scorer_of(rule.metric, summary.judges) if protocol in summary.protocols else None
     if scorer is None:
         raise _Undecidable(f"the {whose} has no {rule.metric}: {_absence(rule.metric, summary)}")
-    name = protocol + "".join(rule.metric.partition("@")[1:])
+    name = summary.plain(protocol + "".join(rule.metric.partition("@")[1:]))
     if lacking := summary.missing.get(name, 0):
         raise _Undecidable(f"the {whose} is partial: no score yet for {lacking} units of {name}")
     return sample(store, rule.metric, scorer)
@@ -256,7 +256,7 @@ def _drop(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
         n=dropped.n,
         interval=dropped.interval,
         errored=max(found.errored, theirs.errored),
-        baseline=evidence.baseline_summary.metrics[known.rule.metric],
+        baseline=evidence.baseline_summary.metrics[evidence.baseline_summary.plain(known.rule.metric)],
     )
 
 

@@ -18,6 +18,7 @@ from turngap.analysis.sample import measure_of, sample, scorer_of
 from turngap.analysis.scorer import judges
 from turngap.data import Figure
 from turngap.errors import ConfigError, UsageError
+from turngap.protocols.scoring import scored_with
 from turngap.runs.intake import content_digest
 from turngap.runs.store import RunStore
 
@@ -195,9 +196,10 @@ def _settings(first: RunStore, other: RunStore, names: Iterable[str], between: s
     found: dict[str, None] = {}
     for pair in scorers:
         found.update(dict.fromkeys(settings_that_differ(first, other, pair)))
-    parsers = [store.note("scoring", {}).get("tool_parser", store.config.model.tool_parser) for store in (first, other)]
-    if parsers[0] != parsers[1]:
-        found[f"tool_parser is {parsers[0]!r}, there {parsers[1]!r}"] = None
+        protocol = pair[0].partition(":")[0]
+        parsers = [scored_with(store, protocol)["tool_parser"] for store in (first, other)]
+        if parsers[0] != parsers[1]:
+            found[f"tool_parser is {parsers[0]!r}, there {parsers[1]!r}"] = None
     return [f"{between}: {line}" for line in found]
 
 

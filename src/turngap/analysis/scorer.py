@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from turngap.analysis.figure import JUDGED
+from turngap.protocols.scoring import scored_with
 from turngap.runs.store import RunStore
 
 
 def judges(store: RunStore, protocol: str) -> tuple[str, ...]:
-    """Who judged a protocol here: those the run was made with in their order, then those of later re-scorings."""
+    """Who gives the figures of a judged protocol: whom the latest scoring named, in that order.
+
+    Scores of others stay stored and speak for nothing until they are named again. A run without a note of its scoring
+    is spoken for by all its judges, those that its configuration names first.
+    """
+    stored = [judge for name, _, judge in (scorer.partition(":") for scorer in store.scorers()) if name == protocol]
+    named = scored_with(store, protocol).get("judges")
+    if named is not None:
+        return tuple(judge for judge in named if judge in stored)
     asked = store.config.judge.specs
-    found = [judge for name, _, judge in (scorer.partition(":") for scorer in store.scorers()) if name == protocol]
-    return tuple(sorted(found, key=lambda judge: (asked.index(judge) if judge in asked else len(asked), judge)))
+    return tuple(sorted(stored, key=lambda judge: (asked.index(judge) if judge in asked else len(asked), judge)))
+
+
+def unnamed(store: RunStore) -> list[str]:
+    """Scorers whose scores are stored and stand in no figure, since the latest scoring did not name the judge."""
+    return [
+        scorer
+        for scorer in store.scorers()
+        for protocol, _, judge in (scorer.partition(":"),)
+        if protocol in JUDGED and judge not in judges(store, protocol)
+    ]
 
 
 def headline(store: RunStore, protocol: str) -> str:

@@ -10,7 +10,6 @@ to its figure's n plus what was errored. A run that breaks them is an internal e
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,16 +20,25 @@ import msgspec
 
 from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, Measure, Unit, compute, figure_name
 from turngap.analysis.horizon import HorizonPoint, horizon
-from turngap.analysis.repair import repair
+from turngap.analysis.remark import (
+    about_data,
+    about_errors,
+    about_reading,
+    about_repairs,
+    about_scoring,
+    about_spending,
+)
+from turngap.analysis.scorer import judges as judges_of
 from turngap.config import FURTHER, PROTOCOLS
-from turngap.data import Cause, Failure, Figure, Score, Spending, Usage, decisions
+from turngap.data import Cause, Failure, Figure, Score, Spending, decisions
 from turngap.errors import HarnessFault
 from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
 from turngap.protocols.horizon import starts
+from turngap.protocols.scoring import scored_with
+from turngap.protocols.stock import Answers, answers
 from turngap.runs.store import RunStore
 
 FORMAT = "turngap-metrics/1"
-_REASONS = 3  # reasons of errored units that a summary names, the most frequent first
 
 LEDGERS: dict[str, str] = {
     "text": "text.rouge1",
@@ -105,11 +113,20 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """ROUGE tokenizer -> text turns it scored."""
     agreement: dict[str, Agreement]
     asked_again: dict[str, AskedAgain]
-    """Scorer of an LLM judge -> its verdicts for which it had to be asked more than once."""
+    """``turn@JUDGE`` or ``workflow@JUDGE`` of an LLM judge -> its verdicts for which it had to be asked again."""
+    tool_parser: dict[str, str] = {}
+    """Protocol -> the parser by which calls written as text were read; for closed loops, while they ran."""
+    answers: dict[str, Answers] = {}
+    """Answers on recorded history (``gold``) and in replays (``closed_loops``), and how they were read."""
     spending: Spending = Spending()
     """Tokens and money."""
     notes: tuple[str, ...]
     """What a reader has to know beside the numbers, one sentence each."""
+
+    def plain(self, name: str) -> str:
+        """The key of a figure or ledger here: ``turn.success@JUDGE`` is ``turn.success`` where JUDGE is the first."""
+        bare, _, judge = name.partition("@")
+        return figure_name(bare, judge, self.judges.get(bare.partition(".")[0], ()))
 
 
 class _Rows(msgspec.Struct):
@@ -133,13 +150,13 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
     Raises:
         HarnessFault: score rows contradict each other, or a ledger does not add up.
     """
-    rows = _collect(store)
+    judges = {protocol: names for protocol in JUDGED if (names := judges_of(store, protocol))}
+    rows = _collect(store, judges)
     n = _sizes(store)
     errored: dict[tuple[str, int], str] = {}
     for found in rows.values():
         errored = {**found.errored, **errored}
     n["errored"] = len(errored)
-    judges = _judges(store, rows)
     metrics: dict[str, Figure] = {}
     for measure in FIGURES:
         for scorer in _scorers(measure, judges):
@@ -152,11 +169,14 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
     replayed = rows["replay"].units if "replay" in rows else []
     ledger = _ledgers(rows, judges)
     _check(ledger, metrics)
+    protocols = tuple(
+        name for name in (*PROTOCOLS, *FURTHER) if any(scorer.partition(":")[0] == name for scorer in rows)
+    )
+    spending = msgspec.convert(store.note("spending", {}), Spending)
+    judging = {name for names in judges.values() for name in names}
     summary = Summary(
         model=store.config.model.spec,
-        protocols=tuple(
-            name for name in (*PROTOCOLS, *FURTHER) if any(scorer.partition(":")[0] == name for scorer in rows)
-        ),
+        protocols=protocols,
         judges=judges,
         n=n,
         metrics=metrics,
@@ -167,21 +187,41 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
         tokenizers=dict(sorted(rows["text"].tokenizers.items())) if "text" in rows else {},
         agreement=_agreement(rows, judges, seed),
         asked_again=_asked_again(store, judges),
-        spending=msgspec.convert(store.note("spending", {}), Spending),
+        tool_parser={name: scored_with(store, name)["tool_parser"] for name in protocols},
+        answers=answers(store),
+        spending=msgspec.structs.replace(
+            spending, judges={name: usage for name, usage in spending.judges.items() if name in judging}
+        ),
         notes=(),
     )
     return msgspec.structs.replace(summary, notes=tuple(_notes(summary, store, errored.values())))
 
 
 def to_document(summary: Summary) -> dict[str, Any]:
-    """The content of `metrics.json`: plain values, strict JSON, keys in a fixed order."""
+    """The content of `metrics.json`: plain values, strict JSON, keys in a fixed order.
+
+    Where several judge, the figures and ledgers of the first one stand under its name too, as those of the others do.
+    """
     document: dict[str, Any] = {"format": FORMAT, **msgspec.to_builtins(summary)}
+    for protocol, judges in summary.judges.items():
+        if len(judges) > 1:
+            for table in (document["metrics"], document["ledger"]):
+                named = {
+                    f"{name}@{judges[0]}": value
+                    for name, value in table.items()
+                    if name.partition(".")[0] == protocol and "@" not in name
+                }
+                table.update(named)
     return document
 
 
-def _collect(store: RunStore) -> dict[str, _Rows]:
+def _collect(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, _Rows]:
+    """The rows of every scorer, those of judges left out who were not named in the latest scoring."""
     rows: dict[str, _Rows] = {}
     for scorer, score in store.scores():
+        protocol, _, judge = scorer.partition(":")
+        if protocol in JUDGED and judge not in judges.get(protocol, ()):
+            continue
         _add(rows.setdefault(scorer, _Rows()), scorer, score)
     for scorer, found in rows.items():
         found.units.sort(key=_place)
@@ -233,21 +273,6 @@ def _sizes(store: RunStore) -> dict[str, int]:
         "tool_decisions": tool,
         "errored": 0,
     }
-
-
-def _judges(store: RunStore, rows: Mapping[str, _Rows]) -> dict[str, tuple[str, ...]]:
-    """Who judged each judged protocol: those the run was made with in their order, then those of later re-scorings."""
-    asked = store.config.judge.specs
-
-    def place(judge: str) -> tuple[int, str]:
-        return (asked.index(judge) if judge in asked else len(asked), judge)
-
-    found: dict[str, tuple[str, ...]] = {}
-    for protocol in JUDGED:
-        names = [scorer.partition(":")[2] for scorer in rows if scorer.partition(":")[0] == protocol]
-        if names:
-            found[protocol] = tuple(sorted(names, key=place))
-    return found
 
 
 def _scorers(measure: Measure, judges: Mapping[str, Sequence[str]]) -> list[str]:
@@ -346,7 +371,7 @@ def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[s
                     # Verdicts that were never asked for (nothing to judge) say nothing about the judge.
                     if not isinstance(verdict, Failure) and verdict.asks:
                         (again if verdict.asks > 1 else first)[verdict.success] += 1
-            found[f"{protocol}:{judge}"] = AskedAgain(
+            found[f"{protocol}@{judge}"] = AskedAgain(
                 n=again.total(),
                 success=again[True] / again.total() if again else None,
                 first_try_n=first.total(),
@@ -356,23 +381,26 @@ def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[s
 
 
 def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterator[str]:
-    report = store.note("data", {})
-    if skipped := report.get("skipped", 0):
-        yield f"data: {report.get('read', 0)} records read, {skipped} could not be read and were left out"
-    if unsuccessful := report.get("unsuccessful", 0):
-        yield f"{unsuccessful} conversations that the recording does not mark as successful were left out"
-    if summary.tokenizers:
+    yield from about_reading(store, summary.answers)
+    yield from about_scoring(store, summary.tool_parser)
+    yield from about_data(store)
+    if set(summary.tokenizers) - {"default"}:
         parts = [f"{count} by the {name} tokenizer" for name, count in summary.tokenizers.items()]
         yield f"text turns scored: {', '.join(parts)}"
-    yield from _spent(summary.spending)
+    yield from about_spending(summary.spending)
     if store.state() != "finished":
         yield "the run is not finished: repeat its command to go on"
     if summary.missing:
         parts = [f"{count} of {name}" for name, count in summary.missing.items()]
         yield f"partial run: no score yet for {', '.join(parts)}"
-    for reason, count in _frequent(reasons):
-        yield f"errored, {count} x {reason}"
-    yield from _repairs(summary, store)
+    yield from about_errors(reasons)
+    if "replay" in summary.protocols:
+        yield from about_repairs(store)
+    yield from _judging(summary)
+
+
+def _judging(summary: Summary) -> Iterator[str]:
+    """How hard verdicts were to get, and how far those who gave them agree."""
     for scorer, again in summary.asked_again.items():
         if again.success is not None:
             first = "-" if again.first_try_success is None else f"{again.first_try_success:.1%}"
@@ -387,32 +415,3 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
         yield (
             f"{protocol}: {', '.join(agreement.judges)} agree on {same} of {agreement.n} units ({method} kappa {kappa})"
         )
-
-
-def _repairs(summary: Summary, store: RunStore) -> Iterator[str]:
-    """What the repair of the first failure says, where it was asked for."""
-    if "replay" not in summary.protocols or store.config.replay.after_failure != "repair-first":
-        return
-    found = repair(store)
-    if found.finished.value is not None:
-        yield (
-            f"repair-first: with the recorded decision put in at the first failure, {found.finished.value:.1%} of "
-            f"{found.finished.n} failed replays finish (one slip), the others fail again"
-        )
-
-
-def _spent(spending: Spending) -> Iterator[str]:
-    usages = {"model": spending.gold + spending.replay, **spending.judges}
-    for who, usage in usages.items():
-        if usage != Usage():
-            cost = "" if usage.cost is None else f", cost {usage.cost:,.4g}"
-            yield f"tokens of {who}: {usage.prompt_tokens:,} in, {usage.completion_tokens:,} out{cost}"
-
-
-def _frequent(reasons: Iterable[str]) -> list[tuple[str, int]]:
-    """The most frequent reasons; those that differ in numbers alone (attempts, seconds) count as one."""
-    groups: dict[str, list[str]] = {}
-    for reason in sorted(reasons):
-        groups.setdefault(re.sub(r"\d+", "0", reason), []).append(reason)
-    ordered = sorted(groups.values(), key=lambda alike: (-len(alike), alike[0]))
-    return [(alike[0], len(alike)) for alike in ordered[:_REASONS]]

@@ -24,7 +24,9 @@ from turngap.models import CallCache, Examined, Model, ModelContext
 from turngap.protocols import gold, horizon, replay
 from turngap.protocols.intake import take_in
 from turngap.protocols.judging import judge_all, open_judges
-from turngap.protocols.scoring import matcher_for, score_all
+from turngap.protocols.naming import require_known
+from turngap.protocols.offer import offer
+from turngap.protocols.scoring import matcher_for, note_scoring, score_all
 from turngap.protocols.stock import take_stock
 from turngap.runs.cache import Layered
 from turngap.runs.store import RunStore
@@ -51,9 +53,14 @@ async def evaluate(config: EvalConfig, directory: Path, services: Services) -> N
         UsageError, ConfigError, DataError, StoreError: the evaluation cannot run as asked for; what was already
             computed stays in the directory.
     """
+    unchecked = require_known(config)
     with RunStore.create(directory, config) as store:
         store.set_note("state", "started")
         take_in(store, services.progress)
+        for line in unchecked:
+            services.progress.note(line)
+        if warning := offer(config.model, store.conversations()).warning:
+            services.progress.note(warning)
         context = model_context(store, config, services)
         model = models.build(config.model, context)
         try:
@@ -79,6 +86,8 @@ async def rescore(directory: Path, config: EvalConfig, services: Services) -> No
     """
     with RunStore.open(directory, write=True) as store:
         _require_results(store, config)
+        for line in require_known(config, store.conversations()):
+            services.progress.note(line)
         await _judge_and_score(store, config, services, model_context(store, config, services))
 
 
@@ -86,14 +95,8 @@ async def _judge_and_score(store: RunStore, config: EvalConfig, services: Servic
     async with open_judges(config, context, services.save_prompt) as judges:
         await judge_all(store, judges, config, services.progress)
         score_all(store, [judge.label for judge in judges], config)
+        note_scoring(store, judges, config)
         take_stock(store, config, services.progress)
-        scoring = {
-            "judges": {judge.label: judge.identity() for judge in judges},
-            "match": config.match,
-            "text": config.text,
-            "tool_parser": config.model.tool_parser,
-        }
-        store.set_note("scoring", scoring)
 
 
 def model_context(store: RunStore, config: EvalConfig, services: Services) -> ModelContext:
@@ -139,6 +142,7 @@ async def _ask_model(store: RunStore, model: Model, config: EvalConfig, progress
     predicted, replayed = store.count_predictions(), store.count_trajectories()
     from_all = "horizon" in config.protocols
     if from_all or (on_gold and predicted.good < total) or (closed_loop and replayed.good < conversations):
+        progress.stage(f"start {model.label}", 0)
         await examine(store, model)
     # A model in this process may have its own limit: asking it more often would only queue.
     concurrency = min(config.model.concurrency, getattr(model, "concurrency", config.model.concurrency))

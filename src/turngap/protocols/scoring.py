@@ -1,13 +1,19 @@
-"""From stored predictions, replays and verdicts to score rows; one pass a scorer, so that memory stays small."""
+"""From stored predictions, replays and verdicts to score rows; one pass a scorer, so that memory stays small.
+
+How each protocol was scored is noted beside the scores (`scored_with`), since a run can be scored again in other ways:
+by whom, with which tool parser and comparison. Closed loops are always those that the run was made with.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
 from turngap.config import EvalConfig
 from turngap.data import Cause, Conversation, Decision, Failure, Prediction, Score, decisions
+from turngap.judges.base import Judge
 from turngap.metrics.matching import Matcher
 from turngap.models.reading import reparse
 from turngap.protocols import horizon, replay, strict, text, turn, workflow
@@ -60,6 +66,52 @@ def score_all(store: RunStore, judges: Sequence[str], config: EvalConfig) -> Non
             store.replace_scores(f"turn:{judge}", _turn_scores(store, judge, config))
         if "workflow" in config.protocols:
             store.replace_scores(f"workflow:{judge}", _workflow_scores(store, judge))
+
+
+def note_scoring(store: RunStore, judges: Sequence[Judge], config: EvalConfig) -> None:
+    """Note how the protocols of `config` were scored; what is noted of the others stays.
+
+    Args:
+        store: the run.
+        judges: those whose verdicts give the figures, the first one those without ``@``.
+        config: as for `score_all`.
+    """
+    before = store.note("scoring", {})
+    how: dict[str, dict[str, Any]] = {
+        "text": {"tool_parser": config.model.tool_parser, "text": config.text},
+        "strict": {"tool_parser": config.model.tool_parser, "match": config.match},
+        "turn": {"tool_parser": config.model.tool_parser, "judges": [judge.label for judge in judges]},
+        "workflow": {"judges": [judge.label for judge in judges]},
+    }
+    noted = {name: value for name, value in how.items() if name in config.protocols}
+    identities = {judge.label: judge.identity() for judge in judges}
+    store.set_note(
+        "scoring",
+        {
+            "judges": {**before.get("judges", {}), **identities},
+            "protocols": {**before.get("protocols", {}), **noted},
+        },
+    )
+
+
+def scored_with(store: RunStore, protocol: str) -> dict[str, Any]:
+    """How a protocol was scored, as plain values, each there where it matters to the protocol.
+
+    ``tool_parser`` (by which calls in answers were read), ``match``, ``text``, and ``judges``: the labels of those
+    whose verdicts give the figures, in order, which is absent where nobody judged yet. Of a run that was never
+    scored, what its configuration says.
+    """
+    config = store.config
+    found: dict[str, Any] = {"tool_parser": config.model.tool_parser}
+    if protocol == "text":
+        found["text"] = msgspec.to_builtins(config.text)
+    elif protocol != "turn":
+        found["match"] = msgspec.to_builtins(config.match)
+    scoring = store.note("scoring", {})
+    if "protocols" not in scoring:  # an older note, which is one for all protocols
+        return {**found, **{name: scoring[name] for name in found if name in scoring}}
+    noted: dict[str, Any] = scoring["protocols"].get(protocol, {})
+    return {**found, **noted}
 
 
 def _predicted(

@@ -1,16 +1,21 @@
 """Tables for the terminal: next-turn figures, strict figures and workflows apart, so that the eye sees the gap.
 
 Every row names its n and 95% interval, every judged row its judge. Tables fit 80 columns, need no colour, and are the
-same when piped. A figure without units is a dash. Nothing is computed here: a table shows a `Summary`.
+same when piped; no line ends in white space. The table of one run fits 54 columns too, without its words. A figure
+without units is a dash. Nothing is computed here: a table shows a `Summary`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -26,7 +31,8 @@ _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("replay.completed", "workflow.success", "replay.completed.all", "workflow.success.all"),
     ),
 )
-_MEANING = 30  # columns for what a figure says
+_NAME, _MEANING = 21, 30  # columns for the name of a figure, and for what it says
+_WIDE = 80  # columns that a terminal has unless it is a narrow one
 _BY_NAME = {measure.name: measure for measure in FIGURES}
 _COLUMNS = (
     ("text", "ROUGE-1", "text.rouge1"),
@@ -48,20 +54,72 @@ def interval(figure: Figure) -> str:
     return "-" if figure.ci95 is None else f"{100 * figure.ci95[0]:.1f} - {100 * figure.ci95[1]:.1f}"
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that wraps nothing away: as wide as the terminal, and at least 80 columns also when piped."""
-    found = Console(stderr=stderr, highlight=False)
-    if found.width < 80:
-        found = Console(stderr=stderr, highlight=False, width=80)
+class _Trimmed:
+    """What it is given, without white space at the ends of lines, which tables fill up to their width."""
+
+    def __init__(self, shown: RenderableType) -> None:
+        self._shown = shown
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self._shown, options, pad=False):
+            while line and not line[-1].text.rstrip():
+                line.pop()
+            if line:
+                last = line.pop()
+                line.append(last._replace(text=last.text.rstrip()))
+            yield from line
+            yield Segment.line()
+
+
+class _TrimmingConsole(Console):
+    """A console that prints no white space at the ends of lines."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As `Console.print`."""
+        shown = [self.render_str(one, **_of_text(options)) if isinstance(one, str) else one for one in objects]
+        super().print(*map(_Trimmed, shown), **{**options, "end": ""})
+
+
+def _of_text(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in ("style", "markup") if options.get(name) is not None}
+
+
+def console(*, stderr: bool = False, least: int = _WIDE) -> Console:
+    """A console that wraps nothing away: as wide as the terminal, 80 columns when piped.
+
+    Args:
+        stderr: whether it writes to standard error.
+        least: columns that are used even where the terminal has fewer.
+    """
+    found = _TrimmingConsole(stderr=stderr, highlight=False)
+    if not found.is_terminal:
+        least = max(least, _WIDE)
+    if found.width < least:
+        found = _TrimmingConsole(stderr=stderr, highlight=False, width=least)
     return found
 
 
 def summary_table(summary: Summary, *, title: str) -> RenderableType:
-    """One run: figures, ledger, notes."""
-    head = [Text(title, style="bold"), Text(_sizes(summary)), Text()]
-    return Group(
-        *head, *_figures(summary), Text(), _ledger(summary), Text(), _lines((*_facts(summary), *summary.notes))
-    )
+    """One run: figures, ledger, notes. It takes what width there is, from 54 columns on."""
+    return _OneRun(summary, title)
+
+
+class _OneRun:
+    """The table of one run, which leaves words out where the terminal is narrow."""
+
+    def __init__(self, summary: Summary, title: str) -> None:
+        self._summary, self._title = summary, title
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        summary, wide = self._summary, options.max_width >= _WIDE
+        yield Text(self._title, style="bold")
+        yield Text(_sizes(summary))
+        yield Text()
+        yield from _figures(summary, wide=wide)
+        yield Text()
+        yield _ledger(summary, wide=wide)
+        yield Text()
+        yield _lines((*_facts(summary, wide=wide), *summary.notes))
 
 
 def comparison_table(summaries: Sequence[tuple[str, Summary]]) -> RenderableType:
@@ -77,15 +135,24 @@ def comparison_table(summaries: Sequence[tuple[str, Summary]]) -> RenderableType
         table.add_column(f"{top}\n{bottom}", justify="right", no_wrap=True, overflow="fold")
     for at, (name, summary) in enumerate(summaries):
         figures = [summary.metrics[key] for _, _, key in _COLUMNS]
-        label = "\n".join(escape(part) for part in _folded(name, 20))
+        label = "\n".join(escape(part) for part in folded(name, 20))
         cells = [f"[bold]{percent(figure)}[/bold]\n{_short(figure)}\n{figure.n}" for figure in figures]
         table.add_row(label, "%\nci95\nn", *cells, end_section=at < len(summaries) - 1)
     judges = sorted({names[0] for _, summary in summaries for names in summary.judges.values()})
     return Group(table, Text(), Text(f"turn and workflow are judged by: {', '.join(judges) or 'nobody'}"))
 
 
-def _folded(name: str, width: int) -> list[str]:
-    return [name[at : at + width] for at in range(0, len(name), width)] or [""]
+def folded(name: str, width: int) -> list[str]:
+    """A name in lines of at most `width`, broken behind its separators, and within a part only where it has to be."""
+    coarse = re.findall(r"[^/?&@ ]*[/?&@ ]?", name)
+    fine = (re.findall(r"[^_.-]*[_.-]?", part) if len(part) > width else [part] for part in coarse)
+    lines = [""]
+    for part in chain.from_iterable(fine):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        whole = lines.pop() + part
+        lines += [whole[at : at + width] for at in range(0, len(whole), width)] or [""]
+    return lines
 
 
 def _short(figure: Figure) -> str:
@@ -105,31 +172,40 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _figures(summary: Summary) -> list[RenderableType]:
-    parts: list[RenderableType] = [_figure_table([("figure", "what it says", "%", "95% interval", "n")], "bold")]
+_Row = tuple[str, str, str, str, str]
+"""Name, meaning, value, interval, n."""
+
+
+def _figures(summary: Summary, *, wide: bool) -> Iterator[RenderableType]:
+    yield from _figure_table([("figure", "what it says", "%", "95% interval", "n")], "bold", wide=wide)
     for heading, names in _SECTIONS:
         if rows := _rows(names, summary):
-            parts += [Text(heading, style="italic"), _figure_table(rows, "")]
+            yield Text(f"\n{heading}", style="italic")
+            yield from _figure_table(rows, "", wide=wide)
     if summary.horizon:
-        heading = "own history from every decision on; p^h: if errors were independent"
-        parts += [Text(heading, style="italic"), _figure_table(_curve(summary), "")]
-    return parts
+        yield Text("\nown history from every decision on; p^h: if errors were independent", style="italic")
+        yield from _figure_table(_curve(summary), "", wide=wide)
 
 
-def _figure_table(rows: Iterable[tuple[str, str, str, str, str]], style: str) -> Table:
-    # Several tables of the same fixed widths, 79 in all: in one table the headings would widen a column.
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=False)
-    table.add_column(width=22, no_wrap=True, style=style)
-    table.add_column(width=_MEANING, overflow="fold", style=style)
-    for width in (5, 13, 5):
-        table.add_column(width=width, justify="right", no_wrap=True, style=style)
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
+def _figure_table(rows: Iterable[_Row], style: str, *, wide: bool) -> Iterator[RenderableType]:
+    """Rows in columns; a name that is too long stands in a line of its own, above its numbers."""
+    # Several tables of the same fixed widths, 80 in all: in one table the headings would widen a column.
+    for name, meaning, *numbers in rows:
+        if len(name) > _NAME:
+            yield Text(name, style=style)
+            name = ""  # noqa: PLW2901 - said already
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=False)
+        table.add_column(width=_NAME + 1, no_wrap=True, style=style)
+        if wide:
+            table.add_column(width=_MEANING, overflow="fold", style=style)
+        for width in (5, 14, 5):
+            table.add_column(width=width, justify="right", no_wrap=True, style=style)
+        table.add_row(*map(escape, (name, meaning, *numbers) if wide else (name, *numbers)))
+        yield table
 
 
-def _rows(names: Iterable[str], summary: Summary) -> list[tuple[str, str, str, str, str]]:
-    """The figures of a section that were measured, each judge's in a row of its own."""
+def _rows(names: Iterable[str], summary: Summary) -> list[_Row]:
+    """The figures of a section that were measured; where several judge, each judge's under its name."""
     found = []
     for name in names:
         measure = _BY_NAME[name]
@@ -138,16 +214,19 @@ def _rows(names: Iterable[str], summary: Summary) -> list[tuple[str, str, str, s
         judges = summary.judges[measure.protocol] if measure.protocol in JUDGED else ("",)
         for judge in judges:
             figure = summary.metrics[figure_name(name, judge, judges)]
-            meaning = measure.meaning
-            if judge:
-                # A long name gets a line of its own rather than one cut in the middle.
-                gap = " " if len(meaning) + len(judge) + 9 <= _MEANING else "\n"
-                meaning += f",{gap}judge: {judge}"
-            found.append((f"  {name}", meaning, percent(figure), interval(figure), str(figure.n)))
+            key, meaning = f" {name}", measure.meaning
+            if len(judges) > 1:
+                key += f"@{judge}"
+            elif judge:
+                # A long name gets lines of its own rather than one cut in the middle.
+                whole = f"{meaning}, judge: {judge}"
+                parts = [whole] if len(whole) <= _MEANING else [f"{meaning}, judge:", *folded(judge, _MEANING)]
+                meaning = "\n".join(parts)
+            found.append((key, meaning, percent(figure), interval(figure), str(figure.n)))
     return found
 
 
-def _curve(summary: Summary) -> Iterator[tuple[str, str, str, str, str]]:
+def _curve(summary: Summary) -> Iterator[_Row]:
     """The horizon curve, with the prediction beside it, as far as there are starts."""
     for point in summary.horizon:
         figure = point.measured
@@ -156,26 +235,40 @@ def _curve(summary: Summary) -> Iterator[tuple[str, str, str, str, str]]:
         meaning = "1 decision without error left" if point.h == 1 else f"{point.h} decisions"
         if point.h > 1 and point.predicted is not None:
             meaning += f" (p^{point.h}: {100 * point.predicted:.1f})"
-        yield f"  horizon.{point.h}", meaning, percent(figure), interval(figure), str(figure.n)
+        yield f" horizon.{point.h}", meaning, percent(figure), interval(figure), str(figure.n)
 
 
-def _ledger(summary: Summary) -> Table:
+def _ledger(summary: Summary, *, wide: bool) -> Table:
+    causes = [cause.value for cause in Cause]
+    if not wide:
+        causes = [cause for cause in causes if any(book.causes[cause] for book in summary.ledger.values())]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
-    table.add_column("blame ledger", overflow="fold")
-    for heading in ("units", "success", *(cause.value for cause in Cause)):
+    table.add_column("ledger")
+    for heading in ("units", "success", *causes):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, book in summary.ledger.items():
-        counts = (book.units, book.success, *(book.causes[cause.value] for cause in Cause))
-        table.add_row(escape(_ledger_name(name)), *(str(count) if count else "." for count in counts))
+        counts = (book.units, book.success, *(book.causes[cause] for cause in causes))
+        label = "\n".join(escape(part) for part in folded(_ledger_name(name, summary), 16))
+        table.add_row(label, *(str(count) if count else "." for count in counts))
     return table
 
 
-def _ledger_name(name: str) -> str:
+def _ledger_name(name: str, summary: Summary) -> str:
+    judges = summary.judges.get(name, ())
+    if len(judges) > 1:
+        return f"{name}@{judges[0]}"
     return {"strict": "strict (tool)", "strict.text": "strict (text)"}.get(name, name)
 
 
-def _facts(summary: Summary) -> Iterable[str]:
-    yield "malformed, wrong, cut: the model's own; judge, harness, endpoint, data: errored, in no denominator."
+def _facts(summary: Summary, *, wide: bool) -> Iterable[str]:
+    if summary.ledger:
+        yield (
+            "ledger: each unit is a success or has one cause. malformed, wrong, cut: the model's own; judge, harness, "
+            "endpoint, data: errored, in no denominator."
+        )
+    judges = {protocol: names[0] for protocol, names in summary.judges.items() if len(names) == 1}
+    if judges and not wide:
+        yield f"judged by: {', '.join(f'{protocol} {judge}' for protocol, judge in judges.items())}"
     if "replay" in summary.protocols:
         means = [
             f"{summary.per_conversation[measure.name].value:.2f} {measure.meaning}"

@@ -1,0 +1,48 @@
+"""Which tools a model is offered: those that the recordings declare, and no others.
+
+A language model without tools cannot call any. Recordings that hold calls but no schemas (plain chat logs often do)
+make every tool figure 0, which says nothing about the model; whoever reads the figures has to be told. Baselines and
+recorded predictions need no offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from turngap.config import ModelConfig
+from turngap.data import Conversation, requires_tools
+
+_NEED_NONE = ("baseline", "recorded")
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """In how many conversations there is something to call with."""
+
+    calling: int = 0
+    """Conversations with calls."""
+    without: int = 0
+    """Of them, those that declare no tools."""
+
+    @property
+    def warning(self) -> str:
+        """What the person has to know; empty where nothing is amiss."""
+        if not self.without:
+            return ""
+        return (
+            f"the model was offered no tools in {self.without} of {self.calling} conversations with calls: their tool "
+            "figures say nothing about it; give --tools FILE"
+        )
+
+
+def offer(model: ModelConfig, conversations: Iterable[Conversation]) -> Offer:
+    """Count; nothing is counted for a model that needs no offer, and no conversation is read."""
+    if model.provider in _NEED_NONE:
+        return Offer()
+    calling = without = 0
+    for conversation in conversations:
+        if requires_tools(conversation):
+            calling += 1
+            without += not conversation.tools
+    return Offer(calling=calling, without=without)
