@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
 from turngap import jsonio
-from turngap.config import DataConfig, EvalConfig, ModelConfig, ReplayConfig, decode, differences
+from turngap.config import (
+    DataConfig,
+    EvalConfig,
+    JudgeConfig,
+    ModelConfig,
+    Prices,
+    ReplayConfig,
+    TextConfig,
+    decode,
+    differences,
+)
 from turngap.errors import ConfigError, UsageError
 
 CONFIG = EvalConfig(data=DataConfig(paths=("a.jsonl",)), model=ModelConfig(spec="openai/m"))
@@ -36,6 +48,26 @@ def test_rules_outside_the_closed_set_are_refused(rules: dict[str, str]) -> None
     """Only what the design names."""
     with pytest.raises(UsageError, match="not"):
         EvalConfig(data=CONFIG.data, model=CONFIG.model, replay=ReplayConfig(**rules))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"model": ModelConfig(spec="m", timeout=float("inf"))}, "model.timeout should be a finite number"),
+        ({"model": ModelConfig(spec="m", temperature=float("nan"))}, "model.temperature"),
+        ({"model": ModelConfig(spec="m", prices=Prices(prompt=float("inf"), completion=1))}, "model.prices.prompt"),
+        ({"model": ModelConfig(spec="m", context_length=0)}, "model.context_length"),
+        ({"text": TextConfig(tokenizer="unicde")}, "unknown tokenizer 'unicde'; known: auto"),
+        ({"seed": -1}, "seed should be from 0"),
+        ({"data": DataConfig(paths=("a",), limit=10**24)}, "data.limit"),
+        ({"judge": JudgeConfig(specs=())}, "no judge"),
+        ({"judge": JudgeConfig(similarity_floor=5.0)}, "similarity_floor should be from 0 to 1"),
+    ],
+)
+def test_values_that_no_run_could_use_are_refused(settings: dict[str, Any], words: str) -> None:
+    """They are told before anything is asked or created."""
+    with pytest.raises(UsageError, match=words):
+        EvalConfig(**{"data": CONFIG.data, "model": CONFIG.model, **settings})
 
 
 def test_pace_and_price_do_not_change_what_a_model_answers() -> None:

@@ -30,6 +30,7 @@ VALUES = st.recursive(
         ("", "column 1"),
         ("[" * 100_000, "deep"),
         ("[" * 300 + "]" * 300, "deep"),
+        ('["\\u00e9",' + "[" * 700 + "]" * 701, "deep"),
     ],
 )
 def test_what_is_not_strict_json_is_refused_with_the_place(text: str, words: str) -> None:

@@ -6,6 +6,8 @@ except the model's own randomness; two runs with equal `identity` may share a di
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -17,6 +19,10 @@ PROTOCOLS = ("text", "turn", "strict", "replay", "workflow")
 """The protocols of `turngap eval`, in the order of every table: what ``all`` means."""
 FURTHER = ("horizon",)
 """Protocols that have to be asked for by name, since they cost a multiple of the others."""
+
+
+TOKENIZERS = ("auto", "default", "unicode")
+"""How text may be cut into words; see `TextConfig`."""
 
 
 class DataConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -187,6 +193,7 @@ class EvalConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         unknown = [name for name in self.protocols if name not in known]
         if unknown or not self.protocols:
             raise UsageError(f"unknown protocol {', '.join(unknown) or '(none)'}; known: all, {', '.join(known)}")
+        _require_sense(self)
         if self.replay.when_silent not in ("carry", "fail"):
             raise UsageError(f"--when-silent is carry or fail, not {self.replay.when_silent!r}")
         if self.replay.after_failure not in ("stop", "continue", "repair-first"):
@@ -202,6 +209,34 @@ class EvalConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     def digest(self) -> str:
         """Identity of the whole configuration."""
         return jsonio.digest(self)
+
+
+def _require_sense(config: EvalConfig) -> None:
+    """Refuse values that no run could use: each would fail only after the model had been asked, or not at all."""
+    for path, value in _floats(msgspec.to_builtins(config), ""):
+        if not math.isfinite(value):
+            raise UsageError(f"{path} should be a finite number, not {value}")
+    if config.text.tokenizer not in TOKENIZERS:
+        raise UsageError(f"unknown tokenizer {config.text.tokenizer!r}; known: {', '.join(TOKENIZERS)}")
+    if not config.judge.specs or not all(config.judge.specs):
+        raise UsageError("no judge: name at least one, e.g. rules")
+    ranges: tuple[tuple[str, float | None, float, float], ...] = (
+        ("seed", config.seed, 0, 2**63 - 1),
+        ("data.limit", config.data.limit, 1, 2**63 - 1),
+        ("model.context_length", config.model.context_length, 1, 2**63 - 1),
+        ("judge.similarity_floor", config.judge.similarity_floor, 0, 1),
+    )
+    for path, number, least, most in ranges:
+        if number is not None and not least <= number <= most:
+            raise UsageError(f"{path} should be from {least} to {most}, not {number}")
+
+
+def _floats(value: Any, path: str) -> Iterator[tuple[str, float]]:
+    if isinstance(value, float):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _floats(item, f"{path}.{key}" if path else str(key))
 
 
 def differences(ours: Any, theirs: Any, prefix: str = "") -> list[str]:

@@ -73,11 +73,10 @@ def loads(text: str | bytes) -> Any:
         raise
     except ValueError as error:
         raise JsonError(str(error)) from None
-    if "\\u" in text or _SURROGATE.search(text):
-        value = _scrub(value)
+    # The depth first: what follows, here and in callers, may recurse.
     if _deeper_than(value, _MAX_DEPTH):
         raise JsonError("nested too deeply")
-    return value
+    return _scrub(value) if "\\u" in text or _SURROGATE.search(text) else value
 
 
 def _deeper_than(value: Any, limit: int) -> bool:

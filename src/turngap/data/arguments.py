@@ -42,8 +42,15 @@ def _from_object(name: str, arguments: dict[str, Any], notes: tuple[str, ...]) -
     try:
         plain = jsonio.loads(json.dumps(arguments, ensure_ascii=True))
     except (jsonio.JsonError, TypeError, ValueError, RecursionError) as error:
-        return _malformed(name, repr(arguments)[:2000], str(error), notes)
+        return _malformed(name, _shown(arguments), str(error), notes)
     return ToolCall(name=name, arguments=plain, notes=notes)
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)[:2000]
+    except RecursionError:
+        return "(nested too deeply to be shown)"
 
 
 def _from_text(name: str, text: str, spec: ToolSpec | None, notes: tuple[str, ...]) -> ToolCall:
