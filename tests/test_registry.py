@@ -23,6 +23,13 @@ def test_unknown_names_list_the_known_ones() -> None:
         REGISTRY.load("nope")
 
 
+@pytest.mark.parametrize("name", ["os:system", "json:loads", "os:sep"])
+def test_what_is_no_factory_says_so(name: str) -> None:
+    """A dotted name that leads to something else is wrong usage, not our internal error."""
+    with pytest.raises(UsageError, match="should be a factory that takes 3 arguments"):
+        REGISTRY.make(name, 1, 2, 3)
+
+
 @pytest.mark.parametrize(("name", "words"), [("no_such_module:x", "cannot import"), ("turngap.jsonio:x", "has no 'x'")])
 def test_dotted_names_that_lead_nowhere_say_so(name: str, words: str) -> None:
     """One line, no traceback."""

@@ -59,5 +59,21 @@ class Registry:
         except AttributeError:
             raise UsageError(f"{self.seam[:-1]} {name!r}: module {module!r} has no {attribute!r}") from None
 
+    def make(self, name: str, *arguments: Any) -> Any:
+        """Load a factory and call it.
+
+        Raises:
+            UsageError: see `load`; or what `name` stands for is no factory that takes these arguments.
+        """
+        factory = self.load(name)
+        if name in self._table:
+            return factory(*arguments)
+        try:
+            return factory(*arguments)
+        except TypeError as error:
+            raise UsageError(
+                f"{self.seam[:-1]} {name!r} should be a factory that takes {len(arguments)} arguments: {error}"
+            ) from error
+
     def _points(self) -> Any:
         return entry_points(group=f"turngap.{self.seam}")

@@ -64,13 +64,16 @@ _SETTINGS = {
 
 
 def evaluate(
-    data: Annotated[list[str] | None, typer.Argument(help="Files or folders of recorded conversations.")] = None,
+    data: Annotated[
+        list[str] | None, typer.Argument(metavar="DATA...", help="Files or folders of recorded conversations.")
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Which model: see turngap list models.")] = None,
     protocols: Annotated[
         str | None, typer.Option(help="all, or some of text,turn,strict,replay,workflow; also horizon.")
     ] = None,
     judge: Annotated[
-        list[str] | None, typer.Option(help="rules, or a model; repeat for several. The first gives the figures.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="rules, or a model; repeat for several. The first gives the figures."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -130,7 +133,7 @@ def evaluate(
     save_prompts: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every judge prompt here, as JSONL.")
     ] = None,
-    max_errored: Annotated[int, typer.Option(help="Exit 1 when more units than this are errored.")] = 0,
+    max_errored: Annotated[int, typer.Option(min=0, help="Exit 1 when more units than this are errored.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask no model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON, nothing else.")] = False,
 ) -> None:
@@ -193,7 +196,7 @@ def show(summary: Summary, directory: Path, config: EvalConfig, *, as_json: bool
         typer.echo(jsonio.dumps({"run": str(directory), **to_document(summary)}, indent=2))
         return
     title = f"{summary.model} on {', '.join(config.data.paths)}"
-    console().print(summary_table(summary, title=title))
+    console(least=54).print(summary_table(summary, title=title))
     typer.echo(f"run: {directory}", err=True)
 
 
@@ -208,12 +211,15 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
         f"{_price(plan.judge_cost)}"
     )
     far = f", about {plan.horizon_calls} in horizon" if plan.horizon_calls else ""
+    calls = f"{plan.gold_calls} calls on recorded history, about {plan.replay_calls} in replay{far}; about {asked}"
     lines = [
         f"{plan.conversations} conversations, {plan.tool_conversations} with tool calls, {plan.decisions} decisions",
-        f"model: {plan.gold_calls} calls on recorded history, about {plan.replay_calls} in replay{far}; about {asked}",
+        f"model: {calls}" if plan.calls_model else f"model: {plan.model} answers by itself; nothing is called",
         f"judge: {plan.judge_calls} calls; about {judged}" if plan.judge_calls else "judge: rules, no calls",
-        "tokens are estimated; no model was asked",
     ]
+    if plan.calls_model or plan.judge_calls:
+        lines.append("tokens are estimated; no model was asked")
+    lines += [f"note: {note}" for note in plan.notes]
     typer.echo("\n".join(lines))
 
 

@@ -8,8 +8,13 @@ line too, and `TURNGAP_DEBUG=1` shows where it came from.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import re
 import sys
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from types import TracebackType
 from typing import Any
@@ -39,6 +44,9 @@ VERBS: dict[str, tuple[str, str]] = {
 """Verb -> where it lives, and the line that `turngap --help` shows for it."""
 
 INTERRUPTED = 130
+_OUTPUT_ERRORS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
+_PYTHON_TYPE = re.compile(r"<(?:list\[)?(\w+)\]?>")
+_WORDS = {"str": "TEXT", "int": "N", "float": "NUMBER"}
 # Typer carries its own copy of Click in newer releases; this is the class of usage errors in either.
 _UsageProblem: type[Any] = typer.BadParameter.__mro__[1]
 
@@ -74,10 +82,39 @@ def load(verb: str) -> Any:
     module, _, attribute = VERBS[verb][0].partition(":")
     target = getattr(import_module(module), attribute)
     if isinstance(target, typer.Typer):
-        return typer.main.get_command(target)
+        return _in_words(typer.main.get_command(target))
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name=verb)(target)
-    return typer.main.get_command(app)
+    return _in_words(typer.main.get_command(app))
+
+
+def _in_words(command: Any) -> Any:
+    """Have the help name what options and arguments take in words of its own, where Typer shows Python's types."""
+    for inner in getattr(command, "commands", {}).values():
+        _in_words(inner)
+    for parameter in command.params:
+        parameter.get_help_record = partial(_help_record, parameter, parameter.get_help_record)
+        if parameter.param_type_name == "argument":
+            parameter.get_usage_pieces = partial(_usage, parameter)
+    return command
+
+
+def _help_record(parameter: Any, ask: Callable[[Any], tuple[str, str] | None], ctx: Any) -> tuple[str, str] | None:
+    record = ask(ctx)
+    if record is None:
+        return None
+    if parameter.param_type_name == "argument":
+        return _named(parameter), record[1]
+    return _PYTHON_TYPE.sub(lambda found: _WORDS.get(found[1], found[1].upper()), record[0]), record[1]
+
+
+def _usage(parameter: Any, _ctx: Any) -> list[str]:
+    return [_named(parameter) if parameter.required else f"[{_named(parameter)}]"]
+
+
+def _named(parameter: Any) -> str:
+    name = str(parameter.metavar or parameter.name.upper())
+    return f"{name}..." if parameter.nargs != 1 and not name.endswith("...") else name
 
 
 app = typer.Typer(
@@ -105,7 +142,18 @@ def _options(
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit the process with the right code."""
     sys.excepthook = _internal_error
+    _mend_streams()
     sys.exit(execute(sys.argv[1:] if arguments is None else arguments))
+
+
+def _mend_streams() -> None:
+    """Be able to write whatever the data hold, and to go on where an output was closed before we began."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - lives as long as we do
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def execute(arguments: list[str]) -> int:
@@ -124,9 +172,18 @@ def execute(arguments: list[str]) -> int:
         return error.exit_code
     except BrokenPipeError:
         # The reader of a pipe has seen enough. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_output()
         return 1
+    except OSError as error:
+        if error.errno not in _OUTPUT_ERRORS:
+            raise
+        _silence_output()
+        return _complain(f"standard output cannot be written: {error.strerror}", 2)
     return code if isinstance(code, int) else 0
+
+
+def _silence_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _verb(arguments: list[str]) -> str:
@@ -134,7 +191,8 @@ def _verb(arguments: list[str]) -> str:
 
 
 def _complain(message: str, code: int) -> int:
-    sys.stderr.write(f"turngap: {' '.join(message.split())}\n")
+    for line in message.splitlines() or [""]:
+        sys.stderr.write(f"turngap: {' '.join(line.split())}\n")
     return code
 
 

@@ -21,12 +21,20 @@ from turngap.runs.store import RunStore
 def score(
     run: Annotated[Path, typer.Argument(help="Run directory.")],
     judge: Annotated[
-        list[str] | None, typer.Option(help="rules, or a model; repeat for several. The run's own if not given.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Whose verdicts give the figures: rules, or a model; repeat for several, the first for the plain "
+            "figures. The run's own if not given.",
+        ),
     ] = None,
     judge_base_url: Annotated[str | None, typer.Option(help="Of the judge's server.")] = None,
     judge_api_key_env: Annotated[str | None, typer.Option(help="Variable that holds the judge's key.")] = None,
     protocols: Annotated[str | None, typer.Option(help="all, or some; those of the run if not given.")] = None,
-    tool_parser: Annotated[str | None, typer.Option(help="Read calls in stored answers with this dialect.")] = None,
+    tool_parser: Annotated[
+        str | None,
+        typer.Option(help="Read calls in answers on recorded history with this dialect; replays stay as they ran."),
+    ] = None,
     tokenizer: Annotated[str | None, typer.Option(metavar="auto|default|unicode", help="Of ROUGE.")] = None,
     compare_args: Annotated[
         str | None, typer.Option(metavar="JSON|FILE", help="Strict: tool -> the only arguments that count.")
@@ -35,10 +43,13 @@ def score(
     save_prompts: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every judge prompt here, as JSONL.")
     ] = None,
-    max_errored: Annotated[int, typer.Option(help="Exit 1 when more units than this are errored.")] = 0,
+    max_errored: Annotated[int, typer.Option(min=0, help="Exit 1 when more units than this are errored.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON, nothing else.")] = False,
 ) -> None:
-    """Judge and score a stored run again, without asking the model."""
+    """Judge and score a stored run again, without asking the model.
+
+    Afterwards the figures are by the judges named here. What other judges said stays stored, and stands in no figure.
+    """
     with RunStore.open(run) as store:
         config = store.config
     changes = {

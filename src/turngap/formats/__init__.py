@@ -50,7 +50,7 @@ def read(config: DataConfig, *, seed: int = 0) -> Reading:
         raise UsageError(f"--limit should be at least 1, not {config.limit}")
     given = load_tools(Path(config.tools)) if config.tools is not None else GivenTools()
     names = REGISTRY.names() if config.format is None else [config.format]
-    formats: list[Format] = [REGISTRY.load(name)() for name in names]
+    formats: list[Format] = [REGISTRY.make(name) for name in names]
     tools = None if config.tools is None else Path(config.tools)
     found = [plan(Path(path), formats, forced=config.format is not None, tools=tools) for path in config.paths]
     files = [file for each in found for file in each.files]

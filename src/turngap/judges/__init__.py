@@ -41,7 +41,7 @@ def build(
         UsageError: unknown judge or options. ConfigError: a server that cannot be used as configured.
     """
     provider = spec.partition("/")[0]
-    judge: Judge = REGISTRY.load(spec if ":" in provider else provider)(spec, config, match, context, save_prompt)
+    judge: Judge = REGISTRY.make(spec if ":" in provider else provider, spec, config, match, context, save_prompt)
     return judge
 
 

@@ -25,7 +25,7 @@ def build(config: ModelConfig, context: ModelContext | None = None) -> Model:
         UsageError: unknown provider or options. MissingExtra: an optional package is needed.
     """
     provider = config.spec if ":" in config.provider else config.provider
-    model: Model = REGISTRY.load(provider)(config, context or ModelContext())
+    model: Model = REGISTRY.make(provider, config, context or ModelContext())
     return model
 
 
