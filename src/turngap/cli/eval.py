@@ -159,7 +159,9 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     found = {
         path: None if given[name] is False or given[name] == [] else given[name] for name, path in _SETTINGS.items()
     }
-    found["judge.concurrency"] = given["concurrency"]
+    # The pace that is asked for is that of all servers; a file can tell them apart.
+    for pace in ("concurrency", "timeout", "give_up_after"):
+        found[f"judge.{pace}"] = given[pace]
     if given["protocols"] is not None:
         found["protocols"] = settings.protocols(given["protocols"])
     for name, path in (("extra_body", "model.extra_body"), ("compare_args", "match.compare_args")):
