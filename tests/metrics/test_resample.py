@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from turngap.metrics.interval import cluster_bootstrap
-from turngap.metrics.resample import expanded_level, interval_of, ratio, resampled
+from turngap.metrics.resample import interval_of, ratio, resampled
 
 
 def test_a_ratio_has_the_interval_of_the_mean_over_clusters() -> None:
@@ -20,7 +19,7 @@ def test_a_ratio_has_the_interval_of_the_mean_over_clusters() -> None:
     value, interval = interval_of(lambda counts: ratio(counts, totals, masses), 70, seed=1, resamples=20_000)
     assert value == pytest.approx(values.mean())
     assert interval == pytest.approx(
-        cluster_bootstrap(values.tolist(), clusters.tolist(), seed=1, resamples=20_000, level=expanded_level(70)),
+        cluster_bootstrap(values.tolist(), clusters.tolist(), seed=1, resamples=20_000),
         abs=0.004,
     )
 
@@ -49,12 +48,3 @@ def test_it_is_deterministic() -> None:
     totals = np.arange(20.0)
     results = [interval_of(lambda counts: ratio(counts, totals, np.ones(20)), 20, seed=seed) for seed in (1, 1, 2)]
     assert results[0] == results[1] != results[2]
-
-
-def test_few_clusters_widen_the_percentiles() -> None:
-    """The tail is the normal one beyond the t quantile of so few values; with many clusters it is 2.5%."""
-    for clusters in (5, 30, 1000):
-        reach = stats.t.ppf(0.975, clusters - 1) * (clusters / (clusters - 1)) ** 0.5
-        assert expanded_level(clusters) == pytest.approx(min(0.999, 1 - 2 * stats.norm.sf(reach)))
-    assert expanded_level(2) == 0.999
-    assert expanded_level(100_000) == pytest.approx(0.95, abs=1e-4)

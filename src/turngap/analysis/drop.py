@@ -15,9 +15,9 @@ import numpy as np
 
 from turngap.analysis.figure import Columns, Kind, columns
 from turngap.analysis.sample import Sample
-from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap
+from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, expanded_level
 from turngap.metrics.paired import no_difference
-from turngap.metrics.resample import expanded_level, ratio, resampled
+from turngap.metrics.resample import ratio, resampled
 
 _TAIL = 50
 """Draws that have to lie beyond each end of an interval."""
@@ -52,15 +52,14 @@ def drop(before: Sample, after: Sample, *, among: Collection[str], seed: int, le
     weights = [one.weights[at] for at, _ in pairs], [other.weights[at] for _, at in pairs]
     value = _mean(first, weights[0]) - _mean(second, weights[1])
     clusters = len(set(conversations))
-    wide = expanded_level(max(clusters, 2), level=level)
     if first == second and weights[0] == weights[1]:
         ends: Interval | None = no_difference(clusters, level=level)
     elif before.measure.kind is Kind.POOLED:
-        ends = _of_ratios((first, second), weights, conversations, seed=seed, level=wide)
+        ends = _of_ratios((first, second), weights, conversations, seed=seed, level=level)
     else:
         # Drawn as a rise, as `turngap compare` does, so that both show the same ends.
         rises = [new - old for old, new in zip(first, second, strict=True)]
-        rise = cluster_bootstrap(rises, conversations, seed=seed, bounds=(-1.0, 1.0), level=wide)
+        rise = cluster_bootstrap(rises, conversations, seed=seed, bounds=(-1.0, 1.0), level=level)
         ends = None if rise is None else (-rise[1], -rise[0])
     return Drop(value=value, n=len(pairs), interval=ends)
 
@@ -93,7 +92,7 @@ def _of_ratios(
         for name, value, weight in zip(conversations, column, weighing, strict=True):
             sums[2 * row, place[name]] += value * weight
             sums[2 * row + 1, place[name]] += weight
-    tail = round((1 - level) / 2, 12)
+    tail = (1 - expanded_level(len(names), level=level)) / 2
     draws = resampled(
         lambda counts: ratio(counts, sums[0], sums[1]) - ratio(counts, sums[2], sums[3]),
         len(names),

@@ -24,7 +24,7 @@ from turngap.analysis.walk import NOT_DUE, Step, Walk, walk
 from turngap.data import Conversation, Figure, Trajectory, decisions
 from turngap.metrics.interval import cluster_bootstrap, wilson
 from turngap.metrics.paired import Difference, paired_difference
-from turngap.metrics.resample import Numbers, expanded_level, interval_of, ratio
+from turngap.metrics.resample import Numbers, interval_of, ratio
 from turngap.runs.store import RunStore
 
 Gold = Mapping[tuple[str, int], float]
@@ -292,7 +292,7 @@ def _clustered(units: Sequence[tuple[float, str]], seed: int) -> Figure:
     if len(set(values)) <= 1:
         return _share(value == 1.0 for value in values)
     clusters = [cluster for _, cluster in units]
-    ci95 = cluster_bootstrap(values, clusters, seed=seed, level=expanded_level(max(2, len(set(clusters)))))
+    ci95 = cluster_bootstrap(values, clusters, seed=seed)
     return Figure(value=math.fsum(values) / len(values), n=len(values), ci95=ci95)
 
 

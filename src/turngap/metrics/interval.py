@@ -2,6 +2,9 @@
 
 They are two-sided and at 95%, where no other level is asked for.
 
+Percentiles of a bootstrap are a little too narrow when clusters are few, for the same reason that a mean of few values
+is given a t interval. `expanded_level` makes up for that (Hesterberg's expanded percentiles, see docs/figures.md).
+
 Decisions of one conversation resemble each other, so a mean over decisions is not known as well as its n suggests;
 whole conversations are what is drawn again. All functions are deterministic and give None where there is nothing to
 measure, never NaN.
@@ -15,6 +18,7 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr, stdtrit
 
 Interval = tuple[float, float]
 
@@ -24,6 +28,8 @@ _TAIL = 50
 """Draws that have to lie beyond each end of a bootstrap interval, so that the end is known well enough."""
 _CELLS = 1_000_000
 """Random draws that are held in memory at once."""
+_HIGHEST = 0.999
+"""Level to which percentiles are widened at most: with two or three clusters nothing helps."""
 
 
 def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval | None:
@@ -59,14 +65,14 @@ def cluster_bootstrap(
     """Percentile interval of a (weighted) mean when whole clusters are drawn again with replacement.
 
     The mean of a draw is the sum of all its values over the sum of all its weights, so large conversations weigh as
-    much as in the figure itself.
+    much as in the figure itself. The percentiles are taken at the `expanded_level`.
 
     Args:
         values: one per unit.
         clusters: the cluster (conversation) of each unit; the order in which units stand does not matter.
         weights: of each unit, not negative; None: 1 each.
         seed: of the draws; equal input gives equal output.
-        resamples: number of draws; more are made where `level` is so high that hardly any would lie beyond the ends.
+        resamples: number of draws; more are made where so few would lie beyond the ends that these would be uncertain.
         bounds: what the figure can be at all. It is the interval when all units belong to one cluster, for one cluster
             says nothing about how clusters differ.
         level: two-sided; in (0, 1).
@@ -86,9 +92,8 @@ def cluster_bootstrap(
     if count == 1:
         return bounds
     random = np.random.default_rng(seed)
-    tail = round((1 - level) / 2, 12)  # 0.025 sharp for 0.95
-    if level > LEVEL:
-        resamples = max(resamples, round(_TAIL / tail))
+    tail = (1 - expanded_level(count, level=level)) / 2
+    resamples = max(resamples, round(_TAIL / tail))
     means = []
     rows = max(1, _CELLS // count)
     for start in range(0, resamples, rows):
@@ -98,6 +103,15 @@ def cluster_bootstrap(
     # Rounding alone must not put the figure outside its interval, nor the interval outside what can be.
     mean = math.fsum(totals) / math.fsum(masses)
     return max(bounds[0], min(float(low), mean)), min(bounds[1], max(float(high), mean))
+
+
+def expanded_level(clusters: int, *, level: float = LEVEL) -> float:
+    """The level at which percentiles have to be taken so that they cover `level` with so many clusters (two or more).
+
+    The tail is that of the normal distribution beyond sqrt(n / (n - 1)) times the t quantile with n - 1 degrees.
+    """
+    reach = float(stdtrit(clusters - 1, (1 + level) / 2)) * math.sqrt(clusters / (clusters - 1))
+    return min(max(_HIGHEST, level), float(1 - 2 * ndtr(-reach)))
 
 
 def _sums(

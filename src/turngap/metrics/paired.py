@@ -17,7 +17,6 @@ import msgspec
 import numpy as np
 
 from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, wilson
-from turngap.metrics.resample import expanded_level
 
 _FLIPS = 20_000
 """Random sign patterns of a test that cannot be computed exactly."""
@@ -71,8 +70,7 @@ def paired_difference(
         least = (wilson(count, count) or (0.0, 1.0))[0]
         certain = (least, 1.0) if value > 0 else (-1.0, -least)
         return Difference(value=value, n=len(differences), clusters=count, ci95=certain)
-    level = expanded_level(max(count, 2))
-    ci95 = cluster_bootstrap(differences, clusters, seed=seed, bounds=(-1.0, 1.0), level=level)
+    ci95 = cluster_bootstrap(differences, clusters, seed=seed, bounds=(-1.0, 1.0))
     return Difference(value=value, n=len(differences), clusters=count, ci95=ci95)
 
 

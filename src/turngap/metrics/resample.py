@@ -3,21 +3,16 @@
 Whole conversations are drawn again with replacement, as in `turngap.metrics.interval`, and the statistic is computed
 anew from each draw, so that what was estimated from the data is estimated again. A draw is described by how often it
 has each conversation: a row of counts. The statistic is given many rows at once and returns one number for each.
-
-Percentile intervals are a little too narrow when clusters are few, for the same reason that a mean of few values is
-given a t interval; `expanded_level` makes up for that (Hesterberg's expanded percentile interval, see docs/compare.md).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, stdtrit
 
-from turngap.metrics.interval import LEVEL, Interval
+from turngap.metrics.interval import Interval, expanded_level
 
 Numbers = npt.NDArray[np.float64]
 Statistic = Callable[[Numbers], Numbers]
@@ -26,8 +21,6 @@ Statistic = Callable[[Numbers], Numbers]
 RESAMPLES = 2000
 _CELLS = 1_000_000
 """Counts that are held in memory at once."""
-_HIGHEST = 0.999
-"""Level beyond which percentiles of a bootstrap say nothing more: with two or three clusters nothing helps."""
 
 
 def draws(clusters: int, *, seed: int, resamples: int = RESAMPLES) -> Iterator[Numbers]:
@@ -55,7 +48,7 @@ def interval_of(
     bounds: Interval = (0.0, 1.0),
     resamples: int = RESAMPLES,
 ) -> tuple[float | None, Interval | None]:
-    """A statistic of all clusters, and its 95% percentile interval.
+    """A statistic of all clusters, and its 95% percentile interval, taken at the expanded level.
 
     Args:
         statistic: see `Statistic`.
@@ -80,15 +73,6 @@ def interval_of(
     tail = (1 - expanded_level(clusters)) / 2
     low, high = np.quantile(found, (tail, 1 - tail))
     return value, (min(float(low), value), max(float(high), value))
-
-
-def expanded_level(clusters: int, *, level: float = LEVEL) -> float:
-    """The level at which percentiles have to be taken so that they cover `level` with so many clusters (two or more).
-
-    The tail is that of the normal distribution beyond sqrt(n / (n - 1)) times the t quantile with n - 1 degrees.
-    """
-    reach = float(stdtrit(clusters - 1, (1 + level) / 2)) * math.sqrt(clusters / (clusters - 1))
-    return min(_HIGHEST, float(1 - 2 * ndtr(-reach)))
 
 
 def ratio(counts: Numbers, totals: Numbers, masses: Numbers) -> Numbers:
