@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,7 @@ def test_every_verb_exists_and_explains_itself(verb: str, capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert shown.startswith(f"Usage: turngap {verb}")
     assert all(len(line) <= 80 for line in shown.splitlines())
+    assert not re.search(r"<(str|int|float|path|list)\b|\{|\.\.\.\]?\.\.\.", shown)
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,6 +66,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["eval", "--model", "baseline/reference"], "no data: name a file"),
         (["eval", "nofile.jsonl", "--model", "baseline/reference"], "nofile.jsonl"),
         (["eval", "x", "--model", "m", "--protocols", "replays"], "unknown protocol replays; known: all, text"),
+        (["eval", "x", "--model", "m", "--sample"], "say how many with --limit N"),
         (["eval", "x", "--model", "m", "--limit", "0"], "data.limit is at least 1, not 0"),
         (["eval", "x", "--model", "m", "--concurrency", "-3"], "model.concurrency is at least 1, not -3"),
         (["eval", "x", "--model", "m", "--attempts", "0"], "replay.attempts is at least 1, not 0"),

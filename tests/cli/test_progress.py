@@ -45,6 +45,37 @@ def test_run_12_a_resumed_stage_starts_where_it_was() -> None:
     assert progress.line() == "predict 40/40, 3.0/s, took 5 s, 0 errored"
 
 
+def test_a_resumed_stage_says_whose_tokens_it_counts() -> None:
+    """Tokens and money start at nothing when a stage is resumed, and are said to be of this session."""
+    progress = Terminal(io.StringIO(), _Clock())
+    progress.stage("predict", 40, done=25)
+    progress.advance(usage=Usage(prompt_tokens=1000, completion_tokens=50, cost=0.5))
+    assert progress.line().endswith("tokens 1.0k in 50 out this session, cost 0.5 this session")
+    progress.stage("replay", 40)
+    progress.advance(usage=Usage(prompt_tokens=1000, completion_tokens=50))
+    assert progress.line().endswith("tokens 1.0k in 50 out")
+
+
+def test_what_goes_on_before_the_first_unit_is_said() -> None:
+    """A stage without units has its name, and leaves no line; a slow first answer is said to be under way."""
+    clock = _Clock()
+    stream = io.StringIO()
+    progress = Terminal(stream, clock)
+    progress.stage("start local/smollm2", 0)
+    progress.refresh()
+    assert stream.getvalue() == ""
+    clock.now += 3
+    progress.refresh()
+    assert stream.getvalue() == "start local/smollm2 ...\n"
+    progress.stage("predict", 37)
+    clock.now += 3
+    progress.refresh()
+    assert stream.getvalue().splitlines()[1:] == ["predict 0/37, first answer under way for 3 s, 0 errored"]
+    terminal = _Tty()
+    Terminal(terminal, clock).stage("start local/smollm2", 0)
+    assert "start local/smollm2 ..." in terminal.getvalue()
+
+
 def test_prv_05_waiting_is_said_with_its_reason() -> None:
     """PRV-05: a pause shows how long it lasts and why, until it is over."""
     clock = _Clock()

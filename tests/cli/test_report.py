@@ -22,7 +22,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tmp_path_factory.mktemp("cli") / "run",
         samples.path(),
         "baseline/noisy?p_text=0.9&p_tool=0.6",
-        replay=ReplayConfig(retries=0),
+        replay=ReplayConfig(attempts=1),
     )
 
 

@@ -7,6 +7,7 @@ resumed like any other.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -29,34 +30,43 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Of its run directory."""
+    label: str
+    """What the tables call it."""
     model: ModelConfig
     is_what: str
     """Plain words for the reader: what this is, and what it is not."""
     limit: int | None = None
     """How many conversations it gets; None: all."""
+    patience: str = ""
+    """What to know before it begins; empty where it is over in a moment."""
 
 
 ACTS = (
     Act(
         name="reference",
+        label="reference",
         model=ModelConfig(spec="baseline/reference"),
         is_what="no model: repeats the recording, the upper bound of every figure",
     ),
     Act(
         name="noisy",
+        label="noisy 0.9/0.9",
         model=ModelConfig(spec="baseline/noisy?p_text=0.9&p_tool=0.9"),
         is_what="no model: the recording with simulated errors, each decision right 9 times in 10",
     ),
     Act(
         name="nearest",
+        label="nearest",
         model=ModelConfig(spec="baseline/nearest"),
         is_what="no model: retrieval, copies what was done in the most similar other conversation",
     ),
     Act(
         name="smollm2",
+        label="smollm2",
         model=ModelConfig(spec="local/smollm2", max_tokens=64, concurrency=1),
         is_what="a real language model, SmolLM2-135M-Instruct, asked without any training for this",
         limit=4,
+        patience="this one takes a few minutes: it really runs, on this machine's processor",
     ),
 )
 """In the order of the table. The language model gets a sample that fits into two minutes on 2 cores."""
@@ -64,7 +74,8 @@ ACTS = (
 _EXPLANATION = (
     "rules is a fixed program that checks calls and facts, no language model. n counts text turns, tool turns, or "
     "conversations with tool calls. In replay and workflow the model lives with what it did before, and may try a "
-    "wrong call twice more."
+    "wrong call twice more. rules does not read: a text without facts (a greeting, a goodbye, a wrong promise) passes "
+    "as soon as its words are like the recorded ones, so a good text turn can be one that says nothing."
 )
 
 
@@ -79,7 +90,7 @@ def demo(
     """Show the whole story offline in a few minutes."""
     done: list[tuple[Act, Summary]] = []
     for number, act in enumerate(ACTS, start=1):
-        typer.echo(f"{number}/{len(ACTS)} {act.model.spec}: {act.is_what}", err=True)
+        typer.echo(_heading(number, act), err=True)
         try:
             done.append((act, perform(_config(act), output / act.name)))
         except MissingExtra as error:
@@ -104,11 +115,11 @@ def _show(done: list[tuple[Act, Summary]], output: Path) -> None:
         f"\n{samples.COUNT} recorded retail-support conversations, made by a generator and packaged with turngap.\n",
         markup=False,
     )
-    out.print(comparison_table([(act.model.spec, summary) for act, summary in done]))
+    out.print(comparison_table([(act.label, summary) for act, summary in done]))
     out.print(f"\n{_EXPLANATION}\n", markup=False)
-    out.print(_listing((act.model.spec, _what(act, summary)) for act, summary in done))
+    out.print(_listing((act.label, _what(act, summary)) for act, summary in done))
     out.print("\nHow far good turns are from finished workflows:", style="bold")
-    out.print(_listing((act.model.spec, _gap(summary)) for act, summary in done))
+    out.print(_listing((act.label, _gap(summary)) for act, summary in done))
     out.print(f"\nruns: {output}/*; figures are defined in docs/figures.md", markup=False)
 
 
@@ -119,12 +130,18 @@ def _gap(summary: Summary) -> str:
 
 def _what(act: Act, summary: Summary) -> str:
     sample = f"; on a sample of {summary.n['conversations']} conversations" if act.limit else ""
-    return act.is_what + sample
+    return f"{act.is_what}{sample} ({act.model.spec})"
+
+
+def _heading(number: int, act: Act) -> str:
+    """Which model comes next, and what it is, in lines of 80 columns."""
+    said = "; ".join(filter(None, (act.is_what, act.patience)))
+    return textwrap.fill(f"{number}/{len(ACTS)} {act.label}: {said}", width=80, subsequent_indent="    ")
 
 
 def _listing(lines: Iterable[tuple[str, str]]) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(width=20, overflow="fold")
+    grid.add_column(no_wrap=True)
     for name, text in lines:
         grid.add_row(escape(name), escape(text))
     return grid

@@ -2,7 +2,8 @@
 
 On a terminal one line is redrawn a few times a second; elsewhere a plain line is written every few seconds. Counting
 and drawing are apart: `advance` only adds numbers, `refresh` is called by a timer, so that thousands of units a second
-cost nothing. Everything happens in the thread of the event loop; no lock can be held when a signal arrives.
+cost nothing. Everything happens in the thread of the event loop; no lock can be held when a signal arrives. A stage
+without units (reading, starting a model) is said while it lasts, and leaves no line behind.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Terminal:
         self._said: set[str] = set()
         self.prompt_tokens = self.completion_tokens = 0
         self.cost: float | None = None
-        """Tokens and money of the present stage."""
+        """Tokens and money of the present stage, as far as this process spent them."""
 
     def stage(self, name: str, total: int, done: int = 0, errored: int = 0) -> None:
         """See `Progress.stage`; `errored` units are shown as to be repeated."""
@@ -51,7 +52,7 @@ class Terminal:
         self._began = self._clock()
         self._next_plain = self._began + _FIRST_PLAIN_SECONDS
         self._wait_until = 0.0
-        if total and self._console.is_terminal:
+        if self._console.is_terminal:
             self._live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
             self._live.start()
             self.refresh()
@@ -80,7 +81,7 @@ class Terminal:
         """Draw the present state; called by a timer a few times a second."""
         if self._live is not None:
             self._live.update(self._row(), refresh=True)
-        elif self.done < self._total and self._clock() >= self._next_plain:
+        elif self._name and (self.done < self._total or not self._total) and self._clock() >= self._next_plain:
             self._next_plain = self._clock() + _PLAIN_SECONDS
             self._print(self.line())
 
@@ -97,6 +98,8 @@ class Terminal:
 
     def line(self) -> str:
         """The present state as one line of text."""
+        if not self._total:
+            return f"{self._name} ..."
         parts = [f"{self._name} {self.done}/{self._total}", *self._facts()]
         return ", ".join(parts)
 
@@ -119,6 +122,8 @@ class Terminal:
         if fresh:
             facts.append(f"{fresh / seconds:.1f}/s")
         left = self._total - self.done
+        if not fresh and left > 0 and seconds >= _FIRST_PLAIN_SECONDS:
+            facts.append(f"first answer under way for {_duration(seconds)}")
         if left <= 0:
             facts.append(f"took {_duration(seconds)}")
         elif fresh:
@@ -127,13 +132,17 @@ class Terminal:
         repeat = self._repeat - fresh
         if repeat > 0:
             facts.append(f"{repeat} to repeat")
+        # What earlier commands spent on the stage is not counted here, so a resumed stage says whose tokens these are.
+        whose = " this session" if self._taken_over else ""
         if self.prompt_tokens or self.completion_tokens:
-            facts.append(f"tokens {_short(self.prompt_tokens)} in {_short(self.completion_tokens)} out")
+            facts.append(f"tokens {_short(self.prompt_tokens)} in {_short(self.completion_tokens)} out{whose}")
         if self.cost is not None:
-            facts.append(f"cost {self.cost:.4g}")
+            facts.append(f"cost {self.cost:.4g}{whose}")
         return facts
 
     def _row(self) -> Text:
+        if not self._total:
+            return Text(self.line(), no_wrap=True, overflow="ellipsis", end="")
         full = round(_BAR * min(self.done / self._total, 1.0))
         # Cut at the end of a narrow terminal, never wrapped: a second line could not be redrawn in place.
         row = Text(f"{self._name} ", no_wrap=True, overflow="ellipsis", end="")

@@ -2,6 +2,7 @@
 
 The file is TOML with the structure of `EvalConfig` (``[data]``, ``[model]``, ``[judge]``, ``[match]``, ``[replay]``,
 ``[horizon]``, ``[text]``, ``protocols``, ``seed``); prices live only there. An unknown key is an error, never ignored.
+Paths in it are relative to the working directory, as they are on the command line.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ def resolve(file: Path | None, environment: Mapping[str, str], options: Mapping[
         raise UsageError("no model: give --model NAME, e.g. openai/NAME or baseline/nearest (turngap list models)")
     if isinstance(_get(settings, "protocols"), str):
         settings["protocols"] = protocols(settings["protocols"])
-    return _convert(settings, f"{file}: " if file else "")
+    config = _convert(settings, f"{file}: " if file else "")
+    if config.data.sample and config.data.limit is None:
+        raise UsageError("--sample draws --limit conversations at random: say how many with --limit N")
+    return config
 
 
 def changed(config: EvalConfig, options: Mapping[str, Any]) -> EvalConfig:

@@ -7,6 +7,7 @@ of what was wrong. After that there is no verdict (`JudgeError`): a judge's fail
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -14,7 +15,7 @@ import msgspec
 
 from turngap.config import JudgeConfig, MatchConfig, ModelConfig, Prices
 from turngap.data import Usage, Verdict
-from turngap.errors import ContextOverflow, JudgeError, UsageError
+from turngap.errors import ConfigError, ContextOverflow, JudgeError, UsageError
 from turngap.judges import prompt, reply, suspicion
 from turngap.judges.base import TurnCase, WorkflowCase
 from turngap.models.base import ModelContext
@@ -175,6 +176,8 @@ class LlmJudge:
             self._save_prompt({"judge": self.label, **unit, "ask": ask, "messages": messages})
         try:
             return await self._chat.complete(messages, max_tokens=max_tokens, temperature=0.0)
+        except ConfigError as error:
+            raise _about_judge(self.label, error) from None
         except ContextOverflow as error:
             # Whose talk was too long is nobody's fault here: the judge is too small for this case.
             raise JudgeError(f"{self.label}: the case does not fit the judge's context: {error}") from None
@@ -193,7 +196,10 @@ def build(
         UsageError: see `model_config`. ConfigError: see `ChatClient.open`.
     """
     model = model_config(spec, config)
-    client = ChatClient.open(model, context)
+    try:
+        client = ChatClient.open(model, context)
+    except ConfigError as error:
+        raise _about_judge(spec, error) from None
     server = {"endpoint": client.identity, "model": client.model}
     return LlmJudge(
         spec, client, server=server, max_tokens=config.max_tokens, prices=config.prices, save_prompt=save_prompt
@@ -219,6 +225,15 @@ def model_config(spec: str, config: JudgeConfig) -> ModelConfig:
     if not model.name or model.options():
         raise UsageError(f"judge {spec!r} should be PROVIDER/NAME without options, e.g. openai/NAME or local/FILE.gguf")
     return model
+
+
+def _about_judge(label: str, error: ConfigError) -> ConfigError:
+    """What is wrong with a server, with the options that set the judge's server in place of the model's."""
+    said = str(error).replace("OPENAI_BASE_URL", "TURNGAP_JUDGE_BASE_URL")
+    said = re.sub(r"(?<![\w-])--(?=base-url|api-key-env)", "--judge-", said)
+    if said.startswith("no key"):
+        said += " (--judge-api-key-env names the variable of the judge's key)"
+    return ConfigError(f"judge {label}: {said}")
 
 
 def _read(completion: Completion, read: Callable[[str], T | reply.Unreadable]) -> T | reply.Unreadable:

@@ -14,7 +14,8 @@ import msgspec
 from turngap.config import ModelConfig
 from turngap.data import Conversation, requires_tools
 
-_NEED_NONE = ("baseline", "recorded")
+WITHOUT_CALLS = ("baseline", "recorded")
+"""Providers that answer by themselves: nothing is called, and no tools need be offered."""
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +36,17 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
             "figures say nothing about it; give --tools FILE"
         )
 
+    def and_in(self, conversation: Conversation) -> Offer:
+        """With one conversation more."""
+        if not requires_tools(conversation):
+            return self
+        return Offer(calling=self.calling + 1, without=self.without + (not conversation.tools))
+
 
 def offer(model: ModelConfig, conversations: Iterable[Conversation]) -> Offer:
     """Count; nothing is counted for a model that needs no offer, and no conversation is read."""
-    if model.provider in _NEED_NONE:
-        return Offer()
-    calling = without = 0
-    for conversation in conversations:
-        if requires_tools(conversation):
-            calling += 1
-            without += not conversation.tools
-    return Offer(calling=calling, without=without)
+    found = Offer()
+    if model.provider not in WITHOUT_CALLS:
+        for conversation in conversations:
+            found = found.and_in(conversation)
+    return found

@@ -11,6 +11,8 @@ import msgspec
 from turngap import formats
 from turngap.config import EvalConfig, Prices
 from turngap.data import Conversation, decisions, requires_tools
+from turngap.protocols.naming import Known, check
+from turngap.protocols.offer import WITHOUT_CALLS, Offer
 
 _BYTES_PER_TOKEN = 4
 _JUDGE_ANSWER_TOKENS = 100
@@ -19,6 +21,9 @@ _JUDGE_ANSWER_TOKENS = 100
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The bill before the meal."""
 
+    model: str
+    calls_model: bool
+    """Whether there is anything to call: baselines and recorded predictions answer by themselves, for nothing."""
     conversations: int
     tool_conversations: int
     decisions: int
@@ -39,14 +44,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None
     """Of the evaluated model, in the currency of the configured prices; None where no price is known."""
     judge_cost: float | None
+    notes: tuple[str, ...] = ()
+    """What will be wrong with the figures, and what could not be checked."""
 
 
 def plan(config: EvalConfig) -> Plan:
     """Read the data and count.
 
     Raises:
-        DataError: the data cannot be read.
+        DataError: the data cannot be read. UsageError: a setting names tools or arguments that the data do not know.
     """
+    known, calls = Known(), config.model.provider not in WITHOUT_CALLS
+    offered = Offer()
     n = {"conversations": 0, "tool_conversations": 0, "decisions": 0}
     prompt = completion = judge_prompt = 0
     on_gold = any(name in config.protocols for name in ("text", "turn", "strict"))
@@ -56,14 +65,16 @@ def plan(config: EvalConfig) -> Plan:
     paid_judges = sum(spec != "rules" for spec in config.judge.specs)
     for conversation in formats.read(config.data, seed=config.seed):
         count = sum(1 for _ in decisions(conversation))
+        known.add(conversation)
+        offered = offered.and_in(conversation) if calls else offered
         n["conversations"] += 1
         n["tool_conversations"] += requires_tools(conversation)
         n["decisions"] += count
         asked, answered, whole = _sizes(conversation)
-        passes = on_gold + closed_loop
+        passes = (on_gold + closed_loop) * calls
         prompt += passes * asked
         completion += passes * answered
-        if most:
+        if most and calls:
             # Each decision is asked once from itself and once from each start that it is within reach of.
             horizon_calls += sum(min(most, count - place) for place in range(count))
             times = sum(min(most, place + 1) for place in range(count)) / max(count, 1)
@@ -77,16 +88,19 @@ def plan(config: EvalConfig) -> Plan:
     judge_calls = paid_judges * (turn_calls + workflow_calls)
     judge_completion = judge_calls * _JUDGE_ANSWER_TOKENS
     return Plan(
+        model=config.model.spec,
+        calls_model=calls,
+        notes=tuple(filter(None, (*check(config.match, known), offered.warning))),
         **n,
-        gold_calls=n["decisions"] if on_gold else 0,
-        replay_calls=n["decisions"] if closed_loop else 0,
+        gold_calls=n["decisions"] if on_gold and calls else 0,
+        replay_calls=n["decisions"] if closed_loop and calls else 0,
         horizon_calls=horizon_calls,
         judge_calls=judge_calls,
         prompt_tokens=prompt,
         completion_tokens=completion,
         judge_prompt_tokens=judge_prompt,
         judge_completion_tokens=judge_completion,
-        cost=_price(config.model.prices, prompt, completion),
+        cost=_price(config.model.prices, prompt, completion) if calls else 0.0,
         judge_cost=_price(config.judge.prices, judge_prompt, judge_completion),
     )
 
