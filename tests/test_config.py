@@ -58,10 +58,10 @@ def test_rules_outside_the_closed_set_are_refused(rules: dict[str, str]) -> None
         ({"model": ModelConfig(spec="m", prices=Prices(prompt=float("inf"), completion=1))}, "model.prices.prompt"),
         ({"model": ModelConfig(spec="m", context_length=0)}, "model.context_length"),
         ({"text": TextConfig(tokenizer="unicde")}, "unknown tokenizer 'unicde'; known: auto"),
-        ({"seed": -1}, "seed should be from 0"),
+        ({"seed": -1}, "seed is at least 0, not -1"),
         ({"data": DataConfig(paths=("a",), limit=10**24)}, "data.limit"),
         ({"judge": JudgeConfig(specs=())}, "no judge"),
-        ({"judge": JudgeConfig(similarity_floor=5.0)}, "similarity_floor should be from 0 to 1"),
+        ({"judge": JudgeConfig(similarity_floor=5.0)}, "similarity_floor is at most 1"),
     ],
 )
 def test_values_that_no_run_could_use_are_refused(settings: dict[str, Any], words: str) -> None:

@@ -228,7 +228,8 @@ def _require_sense(config: EvalConfig) -> None:
     )
     for path, number, least, most in ranges:
         if number is not None and not least <= number <= most:
-            raise UsageError(f"{path} should be from {least} to {most}, not {number}")
+            bound = f"at least {least}" if number < least else f"at most {most}"
+            raise UsageError(f"{path} is {bound}, not {number}")
 
 
 def _floats(value: Any, path: str) -> Iterator[tuple[str, float]]:

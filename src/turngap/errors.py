@@ -73,10 +73,12 @@ class BadRecords(DataError):
     def of(cls, errors: Sequence[DataError], count: int) -> BadRecords:
         """The error for `count` bad records, of which `errors` are the first (at least one)."""
         more = [f"... and {count - len(errors)} more"] if count > len(errors) else []
-        unread = "1 record" if count == 1 else f"{count} records"
-        lines = [*map(str, errors), *more, f"{unread} cannot be read; --skip-bad goes on without"]
+        if count == 1:
+            text = f"{errors[0]} (--skip-bad goes on without it)"
+        else:
+            text = "\n".join([*map(str, errors), *more, f"{count} records cannot be read; --skip-bad goes on without"])
         first = errors[0]
-        return cls("\n".join(lines), file=first.file, line=first.line, field=first.field)
+        return cls(text, file=first.file, line=first.line, field=first.field)
 
 
 class ConfigError(TurngapError):

@@ -93,7 +93,7 @@ def test_the_table_goes_to_standard_output_and_progress_elsewhere(data: Path, tm
     """Without --json the table is plain text when piped; the run directory is named on standard error."""
     done = _run("eval", data, "--model", "baseline/reference", "-o", tmp_path / "run")
     assert done.returncode == 0
-    assert done.stdout.startswith("baseline/reference on ")
+    assert done.stdout.startswith("baseline/reference on")
     assert "workflow.success" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
     assert done.stderr.endswith(f"run: {tmp_path / 'run'}\n")

@@ -133,7 +133,9 @@ def evaluate(
     save_prompts: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every judge prompt here, as JSONL.")
     ] = None,
-    max_errored: Annotated[int, typer.Option(min=0, help="Exit 1 when more units than this are errored.")] = 0,
+    max_errored: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Exit 1 when more units than this are errored.")
+    ] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; ask no model.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON, nothing else.")] = False,
 ) -> None:

@@ -43,7 +43,9 @@ def score(
     save_prompts: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every judge prompt here, as JSONL.")
     ] = None,
-    max_errored: Annotated[int, typer.Option(min=0, help="Exit 1 when more units than this are errored.")] = 0,
+    max_errored: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Exit 1 when more units than this are errored.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON, nothing else.")] = False,
 ) -> None:
     """Judge and score a stored run again, without asking the model.

@@ -44,7 +44,7 @@ def explain(
         Path | None, typer.Option(metavar="FILE", help="Write every judge prompt here, as JSONL.")
     ] = None,
     max_errored: Annotated[
-        int, typer.Option(min=0, help="Exit 1 when more failures than this could not be labelled.")
+        int, typer.Option(min=0, metavar="N", help="Exit 1 when more failures than this could not be labelled.")
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
 ) -> None:
