@@ -20,10 +20,15 @@ import msgspec
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BOM = b"\xef\xbb\xbf"
 _MAX_DEPTH = 200
+_BEGUN = re.compile(r"\s*|-|\.|[eE][+-]?|t|tr|tru|f|fa|fal|fals|n|nu|nul|\\?u?[0-9a-fA-F]{0,3}")
+"""What the decoder stumbles over at the end of a text that was cut: nothing, or half of a number, word or escape."""
 
 
 class JsonError(ValueError):
     """Text that is not strict JSON; the message names the position."""
+
+    cut_off = False
+    """Whether the text is the beginning of something that could be JSON, and ends too early."""
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -61,12 +66,18 @@ def loads(text: str | bytes) -> Any:
         try:
             text = text.removeprefix(_BOM).decode("utf-8")
         except UnicodeDecodeError as error:
-            raise JsonError(f"not UTF-8 at byte {error.start}") from None
+            broken = JsonError(f"not UTF-8 at byte {error.start}")
+            broken.cut_off = error.reason == "unexpected end of data"
+            raise broken from None
     try:
         value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         where = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-        raise JsonError(f"{error.msg} at {where}") from None
+        broken = JsonError(f"{error.msg} at {where}")
+        broken.cut_off = error.msg.startswith("Unterminated string") or (
+            error.msg != "Extra data" and _BEGUN.fullmatch(text, error.pos) is not None
+        )
+        raise broken from None
     except RecursionError:
         raise JsonError("nested too deeply") from None
     except JsonError:

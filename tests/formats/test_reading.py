@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,39 @@ def test_limit_and_sample(tmp_path: Path) -> None:
     assert max(drawn[0]) > "060"
 
 
-def test_repeated_ids(tmp_path: Path) -> None:
-    """Repeated ids are numbered, also around an id that looks like such a number."""
-    path = write(tmp_path / "log.jsonl", *(record(str(i), id=name) for i, name in enumerate(["a", "a#2", "a", "a"])))
-    found = read(DataConfig(paths=(path,)))
-    assert [c.id for c in found] == ["a", "a#2", "a#3", "a#4"]
-    assert found.oddity_counts["repeated_id"] == 2
+def test_run_02_names_of_conversations_that_share_an_id_do_not_depend_on_their_order(tmp_path: Path) -> None:
+    """RUN-02: each of them is named by its content, copies are numbered, and every other id stays as it is."""
+    lines = [record("one", id="a"), record("two", id="a"), record("three", id="b"), record("two", id="a")]
+    seen = []
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 0, 3, 2]):
+        found = read(DataConfig(paths=(write(tmp_path / "log.jsonl", *(lines[i] for i in order)),)))
+        seen.append({c.id: c.messages for c in found})
+        assert {c.id: c.messages for c in found} == seen[-1]
+        assert found.oddity_counts["repeated_id"] == 3
+    assert seen[0] == seen[1] == seen[2]
+    names = sorted(seen[0])
+    assert len(names) == 4
+    assert names[-1] == "b"
+    assert all(re.fullmatch(r"a#[0-9a-f]{8}(\.2)?", name) for name in names[:3])
+
+
+def test_a_second_walk_meets_the_same(tmp_path: Path) -> None:
+    """Bad records that one walk left out do not keep the next one from the others."""
+    found = read(DataConfig(paths=(write(tmp_path / "log.jsonl", "nope", record("one", id="a")),), skip_bad=True))
+    for _ in range(2):
+        assert [c.id for c in found] == ["a"]
+        assert found.n_skipped == 1
+
+
+def test_run_02_a_name_by_content_is_never_one_that_the_data_have(tmp_path: Path) -> None:
+    """RUN-02: where an id looks like such a name, the name takes more digits of the digest."""
+    lines = [record("one", id="a"), record("two", id="a")]
+    (first, second) = [c.id for c in read(DataConfig(paths=(write(tmp_path / "log.jsonl", *lines),)))]
+    lines.append(record("three", id=first))
+    found = [c.id for c in read(DataConfig(paths=(write(tmp_path / "log.jsonl", *lines),)))]
+    assert found[1:] == [second, first]
+    assert found[0].startswith(first)
+    assert len(found[0]) == len(first) + 1
 
 
 def test_many_oddities_are_counted_but_not_all_kept(tmp_path: Path) -> None:

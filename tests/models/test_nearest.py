@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -246,3 +247,13 @@ def test_real_recordings(shared: Path) -> None:
                 total += 1
                 hits += [call.name for call in answer.calls] == [call.name for call in decision.reference.calls]
     assert hits / total > 0.35
+
+
+def test_an_empty_name_is_no_training_file(tmp_path: Path) -> None:
+    """`train=` without a name is refused, for it would mean the current folder; so is a pipe."""
+    context = ModelContext(load=lambda _: [])
+    with pytest.raises(UsageError, match="train= names no file"):
+        build(ModelConfig(spec="baseline/nearest?train="), context)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(DataError, match="no regular file"):
+        build(ModelConfig(spec=f"baseline/nearest?train={tmp_path / 'pipe.jsonl'}"), context)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,10 @@ def test_a_spec_that_makes_no_sense_is_refused(spec: str) -> None:
     """A file has to be named, and there are no options."""
     with pytest.raises(UsageError):
         build(ModelConfig(spec=spec))
+
+
+def test_a_pipe_is_refused_without_being_opened(tmp_path: Path) -> None:
+    """A pipe without a writer would hold the run for ever."""
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(DataError, match="no regular file"):
+        build(ModelConfig(spec=f"recorded/{tmp_path / 'pipe.jsonl'}"))

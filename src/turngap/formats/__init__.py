@@ -44,7 +44,7 @@ def read(config: DataConfig, *, seed: int = 0) -> Reading:
         UsageError: unknown format, a limit below 1, or no path.
         DataError: a file is missing or unreadable, or nothing fits.
     """
-    if not config.paths:
+    if not config.paths or "" in config.paths:  # as a path an empty name would be the current folder
         raise UsageError("no data given; name at least one file or folder")
     if config.limit is not None and config.limit < 1:
         raise UsageError(f"--limit should be at least 1, not {config.limit}")

@@ -30,7 +30,7 @@ ODDITIES = {
     "orphan_result": "tool result without a call; dropped",
     "refusal": "refusal field; taken as the text of the message",
     "repaired_call": "arguments that needed a repair to be read",
-    "repeated_id": "several conversations of one id; later ones are numbered #2, #3, ...",
+    "repeated_id": "several conversations of one id; each is named by its content, as id#1a2b3c4d",
     "repeated_result": "second result of one call; dropped",
     "repeated_tool": "several tools of one name; the first one counts",
     "result_by_order": "result whose id names no single open call; paired by order",

@@ -2,6 +2,9 @@
 
 A `Reading` streams: it can be walked any number of times and holds one conversation at a time, except for a random
 sample, which has to be held. The report describes the latest complete walk; lists in it are bounded, counts are not.
+
+A name must not depend on where a conversation stands. So each walk first goes through the data for the ids alone, and
+conversations that share one are named by their content.
 """
 
 from __future__ import annotations
@@ -14,14 +17,17 @@ from pathlib import Path
 
 import msgspec
 
+from turngap import jsonio
 from turngap.config import DataConfig
-from turngap.data import Conversation
+from turngap.data import Conversation, Source
 from turngap.errors import BadRecords, DataError
 from turngap.formats.base import Format, GivenTools, Oddity, Record
 
 SHOWN = 20
 """Oddities of one kind, and skipped records, that are kept with their place."""
 _NEAR = 1e-6
+_DIGITS = 8
+"""Of a digest, in the name of a conversation whose id is not its own."""
 
 
 class Reading:
@@ -70,30 +76,42 @@ class Reading:
         Raises:
             BadRecords: records could not be read and `skip_bad` is off; it names all of them.
         """
+        taken, shared = self._ids()
         self._reset()
-        kept = self._wanted()
-        limit = self.config.limit
-        if limit is not None:
-            kept = iter(self._draw(kept, limit)) if self.config.sample else islice(kept, limit)
-        seen: Counter[str] = Counter()
-        for record in kept:
-            conversation = self._with_own_id(record.conversation, seen)
+        copies: Counter[str] = Counter()
+        for record in self._chosen():
+            conversation = record.conversation
+            if conversation.id in shared:
+                conversation = self._with_own_id(conversation, taken, copies)
             self._take_note(record.oddities)
             self.n_read += 1
             yield conversation
         if self.n_skipped and not self.config.skip_bad:
             raise BadRecords.of(self.skipped, self.n_skipped)
 
-    def _with_own_id(self, conversation: Conversation, seen: Counter[str]) -> Conversation:
-        seen[conversation.id] += 1
-        number = seen[conversation.id]
-        if number == 1:
-            return conversation
-        own = f"{conversation.id}#{number}"
-        while seen[own]:
-            number += 1
-            own = f"{conversation.id}#{number}"
-        seen[own] += 1
+    def _chosen(self) -> Iterator[Record]:
+        kept, limit = self._wanted(), self.config.limit
+        if limit is None:
+            return kept
+        return iter(self._draw(kept, limit)) if self.config.sample else islice(kept, limit)
+
+    def _ids(self) -> tuple[set[str], set[str]]:
+        """All ids, and those that several conversations have."""
+        self._reset()
+        taken: set[str] = set()
+        shared: set[str] = set()
+        for record in self._chosen():
+            (shared if record.conversation.id in taken else taken).add(record.conversation.id)
+        return taken, shared
+
+    def _with_own_id(self, conversation: Conversation, taken: set[str], copies: Counter[str]) -> Conversation:
+        """Name by content; copies, of which any may stand for any other, are numbered."""
+        digest = jsonio.digest(msgspec.structs.replace(conversation, source=Source()))
+        length = next(n for n in range(_DIGITS, len(digest) + 1) if f"{conversation.id}#{digest[:n]}" not in taken)
+        own = f"{conversation.id}#{digest[:length]}"
+        copies[own] += 1
+        if copies[own] > 1:
+            own += f".{copies[own]}"
         source = conversation.source
         field = "" if source.record is None else f"[{source.record}]"
         text = f"{conversation.id} -> {own}"

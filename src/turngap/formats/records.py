@@ -2,15 +2,19 @@
 
 Every reader yields ``(Place, value)`` or, for a record that is not strict JSON, the `DataError` that says where. A bad
 record in the middle never hides the ones behind it. Only a single document (an object that is the whole file) is loaded
-at once.
+at once. Nothing of a file is passed over in silence: what stands behind a list is an error, as is a comma too many.
 """
 
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
+
+import msgspec
 
 from turngap import jsonio
 from turngap.errors import DataError
@@ -32,12 +36,17 @@ def open_file(path: Path) -> IO[bytes]:
     """Open for reading.
 
     Raises:
-        DataError: it does not exist, is a folder, or may not be read.
+        DataError: it does not exist, is no regular file, or may not be read.
     """
     try:
+        # Looked at before it is opened: a pipe without a writer would hold us for ever, and data are read repeatedly.
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise DataError("is no regular file (a pipe or a device); save the data to a file first", file=str(path))
         return path.open("rb")
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise DataError(f"cannot be read: {reason or error}", file=str(path)) from None
 
 
 def head_of(path: Path) -> bytes:
@@ -74,19 +83,20 @@ def is_json(text: bytes) -> bool:
 def json_lines(path: Path) -> Iterator[Raw]:
     """Yield one record per line; blank lines are nothing."""
     with open_file(path) as stream:
-        failed: tuple[int, str] | None = None
+        failed: tuple[int, jsonio.JsonError] | None = None
         for number, line in jsonio.read_lines(stream):
             if failed is not None:
-                yield DataError(failed[1], file=str(path), line=failed[0])
+                yield DataError(f"not valid JSON: {failed[1]}", file=str(path), line=failed[0])
                 failed = None
             try:
                 value = jsonio.loads(line)
             except jsonio.JsonError as error:
-                failed = (number, f"not valid JSON: {error}")
+                failed = (number, error)
                 continue
             yield Place(file=str(path), line=number), value
         if failed is not None:
-            yield DataError(failed[1] + _CUT_OFF * (not _ends_with_newline(stream)), file=str(path), line=failed[0])
+            cut = failed[1].cut_off and not _ends_with_newline(stream)
+            yield DataError(f"not valid JSON: {failed[1]}{_CUT_OFF * cut}", file=str(path), line=failed[0])
 
 
 def _ends_with_newline(stream: IO[bytes]) -> bool:
@@ -120,15 +130,15 @@ def load_document(path: Path) -> Any:
 def json_list(path: Path, *, chunk: int = 1 << 20) -> Iterator[Raw]:
     """Yield the elements of the JSON list that a file is, one at a time, reading `chunk` bytes at once."""
     with open_file(path) as stream:
-        for number, (line, column, text, whole) in enumerate(_elements(_Window(stream, chunk))):
-            place = Place(file=str(path), line=line, record=number, root=f"[{number}]")
-            if not whole:
-                yield place.error(f"record {number + 1} of the list is not complete{_CUT_OFF}")
-                return
+        for number, found in enumerate(_elements(_Window(stream, chunk))):
+            place = Place(file=str(path), line=found.line, record=number, root=f"[{number}]")
+            if found.problem:
+                yield (place if found.inside else Place(file=str(path), line=found.line)).error(found.problem)
+                continue
             try:
-                value = jsonio.loads(text)
+                value = jsonio.loads(found.text)
             except jsonio.JsonError:
-                yield place.error(f"not valid JSON: {_absolute_error(text, line, column)}")
+                yield place.error(f"not valid JSON: {_absolute_error(found.text, found.line, found.column)}")
                 continue
             yield place, value
 
@@ -155,9 +165,9 @@ class _Window:
         self.bytes += more
         return bool(more)
 
-    def drop(self, count: int) -> None:
-        self.line, self.column = self.place(count)
-        self.bytes = self.bytes[count:]
+    def drop(self, length: int) -> None:
+        self.line, self.column = self.place(length)
+        self.bytes = self.bytes[length:]
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset."""
@@ -167,22 +177,57 @@ class _Window:
         return self.line + lines, offset - self.bytes.rfind(b"\n", 0, offset) - 1
 
 
-def _elements(window: _Window) -> Iterator[tuple[int, int, bytes, bool]]:
-    """Yield (line, column, text, whether complete) of each element of a top-level list, scanning structure only."""
+class _Element(msgspec.Struct, frozen=True):
+    """One element of a top-level list, or what is wrong where one should be."""
+
+    line: int
+    column: int
+    text: bytes = b""
+    problem: str = ""
+    inside: bool = True
+    """Whether it stands in the list, and not behind it."""
+
+
+def _elements(window: _Window) -> Iterator[_Element]:
+    """Yield each element of a top-level list, scanning structure only, and what breaks the list."""
     while b"[" not in window.bytes and window.grow():
         pass
     window.drop(window.bytes.find(b"[") + 1)
-    while True:
+    for number in count():
         position, closed = _end_of_element(window)
-        text = window.bytes[:position]
-        lead = len(text) - len(text.lstrip(_SPACE))
-        if text.strip(_SPACE):
-            yield *window.place(lead), text.strip(_SPACE), closed != b""
-        elif not closed:
-            yield *window.place(0), b"", False
-        if closed != b",":
+        whole = window.bytes[:position]
+        text = whole.strip(_SPACE)
+        line, column = window.place(len(whole) - len(whole.lstrip(_SPACE)))
+        if not closed:
+            yield _Element(line, column, problem=f"record {number + 1} of the list is not complete{_CUT_OFF}")
             return
+        if text:
+            yield _Element(line, column, text)
+        elif closed == b"," or number:
+            yield _Element(line, column, problem=f"a {closed.decode()} where record {number + 1} of the list should be")
         window.drop(position + 1)
+        if closed != b",":
+            yield from _behind(window, closed)
+            return
+
+
+def _behind(window: _Window, closed: bytes) -> Iterator[_Element]:
+    """What is wrong with the end of a list, and with what stands behind it."""
+    if closed != b"]":
+        yield _Element(
+            window.line, window.column, problem="a } that closes nothing; the rest is not read", inside=False
+        )
+        return
+    while True:
+        rest = window.bytes.lstrip(_SPACE)
+        if rest:
+            line, column = window.place(len(window.bytes) - len(rest))
+            said = "more text behind the list, which is not read; a file holds one list, or one record per line"
+            yield _Element(line, column, problem=said, inside=False)
+            return
+        window.drop(len(window.bytes))
+        if not window.grow():
+            return
 
 
 def _end_of_element(window: _Window) -> tuple[int, bytes]:

@@ -90,15 +90,20 @@ class Nearest:
         """Build from what the factory was given.
 
         Raises:
-            UsageError: a training file is named where none can be read. DataError: it does not exist or open.
+            UsageError: a training file is named where none can be read, or an empty name. DataError: it does not exist
+                or open.
         """
         if train is None:
             return cls(context.corpus, source={"train": "the other conversations"}, label=label)
+        if not train:  # as a path it would be the current folder
+            raise UsageError(f"model {label!r}: train= names no file; leave it out to learn from the data themselves")
         load, path = context.load, Path(train)
         if load is None:
             raise UsageError(f"model {label!r}: no training file can be read here")
         if not path.exists():
             raise DataError("there is no such training file", file=train)
+        if not (path.is_file() or path.is_dir()):  # a pipe cannot be read twice
+            raise DataError("is no regular file (a pipe or a device); save the data to a file first", file=train)
         source = {"train": _fingerprint(path)}
         return cls(lambda: load(path), scored=context.corpus, source=source, label=label)
 

@@ -99,6 +99,8 @@ def _load(path: Path) -> tuple[str, dict[tuple[str, int | None], _Line]]:
     digest = hashlib.sha256()
     found: dict[tuple[str, int | None], _Line] = {}
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # opening a pipe may never end
+            raise DataError("is no regular file (a pipe or a device); save the data to a file first", file=str(path))
         with path.open("rb") as stream:
             for number, text in jsonio.read_lines(stream):
                 digest.update(text + b"\n")
