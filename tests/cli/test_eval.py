@@ -247,3 +247,108 @@ def test_other_settings_in_the_same_directory_are_refused(
     assert execute(["eval", str(data), "--model", "baseline/noisy?p_tool=0.5", "-o", run]) == 2
     assert "model.spec" in capsys.readouterr().err
     assert (tmp_path / "run" / "metrics.json").read_bytes() == before
+
+
+def test_unknown_names_in_compare_args_are_refused(data: Path, tmp_path: Path) -> None:
+    """A typo in --compare-args is exit 2 with what comes near, before there is a run; in score, before any change."""
+    run = tmp_path / "run"
+    options = ("--model", "baseline/reference", "-o", run)
+    wrong = ("--compare-args", '{"move_booking": ["bookingid"]}')
+    done = _run("eval", data, *options, *wrong)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "move_booking has no argument 'bookingid'; did you mean booking_id?" in done.stderr
+    assert not run.exists()
+    assert _run("eval", data, *options, *wrong, "--dry-run").returncode == 2
+    assert _run("eval", data, *options).returncode == 0
+    before = (run / "metrics.json").read_bytes()
+    assert _run("score", run, "--compare-args", '{"move_boking": []}').returncode == 2
+    assert (run / "metrics.json").read_bytes() == before
+    told = _document(_run("score", run, "--compare-args", '{"move_booking": ["booking_id"]}', "--json"))
+    assert "calls were compared by these arguments only: move_booking (booking_id)" in told["notes"]
+
+
+def test_the_judges_named_give_the_figures(data: Path, tmp_path: Path, chat_server: Callable[..., ChatServer]) -> None:
+    """`score --judge B`: B has the plain names and stands alone, also for gate and compare; `score` brings rules back."""
+    server = chat_server([text('{"success": true, "failure_category": "none", "rationale": "fine"}')])
+    run, judge = tmp_path / "run", ("--judge", "openai/judge", "--judge-base-url", server.url)
+    assert _run("eval", data, "--model", "baseline/noisy?p_text=0&p_tool=0", "-o", run).returncode == 0
+    alone = _document(_run("score", run, *judge, "--json"))
+    assert alone["judges"] == {"turn": ["openai/judge"], "workflow": ["openai/judge"]}
+    assert alone["metrics"]["turn.success"]["value"] == 1.0
+    assert not [name for name in (*alone["metrics"], *alone["ledger"]) if "@" in name]
+    assert any(note.startswith("also stored, and in no figure: turn@rules, workflow@rules") for note in alone["notes"])
+    (tmp_path / "gate.toml").write_text('[[rule]]\nmetric = "turn.success@openai/judge"\nmin = 0.9\n', encoding="utf-8")
+    assert _run("gate", run, "--rules", tmp_path / "gate.toml").returncode == 0
+    other = tmp_path / "other"
+    assert _run("eval", data, "--model", "baseline/reference", "-o", other).returncode == 0
+    refused = _run("compare", run, other)
+    assert refused.returncode == 2
+    assert "judge.name is 'openai/judge', there 'rules'" in refused.stderr
+    both = _document(_run("score", run, *judge, "--judge", "rules", "--json"))
+    assert both["judges"]["turn"] == ["openai/judge", "rules"]
+    assert (both["metrics"]["turn.success"]["value"], both["metrics"]["turn.success@rules"]["value"]) == (1.0, 0.0)
+    own = _document(_run("score", run, "--protocols", "turn", "--json"))
+    assert own["judges"] == {"turn": ["rules"], "workflow": ["openai/judge", "rules"]}
+    assert own["metrics"]["turn.success"]["value"] == 0.0
+
+
+def test_reading_again_says_that_replays_stay(
+    data: Path, tmp_path: Path, chat_server: Callable[..., ChatServer]
+) -> None:
+    """Calls in text that nobody read are noted; another parser changes the predictions only, and all say so."""
+    written = '<tool_call>{"name": "get_booking", "arguments": {"booking_id": "BK-1042"}}</tool_call>'
+    server = chat_server([text(written)])
+    run = tmp_path / "run"
+    command = ("eval", data, "--model", "openai/m", "--base-url", server.url, "-o", run)
+    first = _document(_run(*command, "--tool-parser", "none", "--json"))
+    assert first["answers"]["gold"] == {"total": 12, "unparsed_calls": 12, "tool_parser": "none"}
+    assert first["answers"]["closed_loops"]["unparsed_calls"] == first["answers"]["closed_loops"]["total"] > 0
+    assert first["metrics"]["strict.name"]["value"] == 0.0
+    assert any(note.startswith("12 of 12 answers on recorded history look like tool calls") for note in first["notes"])
+    again = _document(_run("score", run, "--tool-parser", "hermes", "--json"))
+    assert again["metrics"]["strict.exact"]["value"] == 0.5
+    assert again["metrics"]["replay.completed"] == first["metrics"]["replay.completed"]
+    assert again["tool_parser"] == {
+        "text": "hermes",
+        "turn": "hermes",
+        "strict": "hermes",
+        "replay": "none",
+        "workflow": "none",
+    }
+    assert again["answers"]["gold"]["unparsed_calls"] == 0
+    assert any("are those made with the tool parser 'none'" in note for note in again["notes"])
+    shown = " ".join(_run("score", run, "--tool-parser", "hermes").stdout.split())
+    assert "these do not compare: text, turn, strict with 'hermes'; replay, workflow with 'none'" in shown
+
+
+def test_a_model_without_tools_is_told_before_the_first_request(
+    data: Path, tmp_path: Path, chat_server: Callable[..., ChatServer]
+) -> None:
+    """Recordings with calls and without schemas: standard error, notes and table say that tool figures say nothing."""
+    bare = tmp_path / "bare.jsonl"
+    records = [json.loads(line) for line in data.read_text(encoding="utf-8").splitlines()]
+    bare.write_text("\n".join(json.dumps({"messages": one["messages"]}) for one in records), encoding="utf-8")
+    server = chat_server([text("Hello.")])
+    command = ("eval", bare, "--model", "openai/m", "--base-url", server.url)
+    done = _run(*command, "-o", tmp_path / "run")
+    warning = "the model was offered no tools in 3 of 3 conversations with calls"
+    assert done.stderr.index(warning) < done.stderr.index("predict 12/12")
+    assert warning in " ".join(done.stdout.split())
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf-8"))
+    assert metrics["notes"][0].startswith(warning)
+    assert warning in _run(*command, "--dry-run").stdout
+    assert warning not in _run("eval", bare, "--model", "baseline/reference", "-o", tmp_path / "other").stdout
+
+
+def test_a_baseline_calls_nothing(data: Path) -> None:
+    """--dry-run of a model that answers by itself says so, and counts no calls and no tokens."""
+    done = _run("eval", data, "--model", "baseline/nearest", "--dry-run")
+    assert "model: baseline/nearest answers by itself; nothing is called" in done.stdout
+    assert "calls on recorded history" not in done.stdout
+    plan = _document(
+        _run("eval", data, "--model", "baseline/nearest", "--protocols", "all,horizon", "--dry-run", "--json")
+    )
+    assert (plan["calls_model"], plan["cost"]) == (False, 0.0)
+    counts = ("gold_calls", "replay_calls", "horizon_calls", "prompt_tokens", "completion_tokens")
+    assert [plan[name] for name in counts] == [0] * 5
+    assert plan["decisions"] == 12

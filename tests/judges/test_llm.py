@@ -25,7 +25,7 @@ from turngap.data import (
     Verdict,
     decisions,
 )
-from turngap.errors import EndpointError, JudgeError, UsageError
+from turngap.errors import ConfigError, EndpointError, JudgeError, UsageError
 from turngap.judges import Judge, TurnCase, WorkflowCase
 from turngap.models import ModelContext
 
@@ -245,3 +245,35 @@ def test_a_judge_needs_a_name_and_takes_no_options(spec: str) -> None:
     config = JudgeConfig(base_url="http://127.0.0.1:9/v1")
     with pytest.raises(UsageError, match="openai/NAME"):
         judges.build(spec, config, MatchConfig(), ModelContext())
+
+
+def test_a_missing_key_names_the_options_of_the_judge() -> None:
+    """Neither key nor server: the advice is about the judge's server, not about the model's."""
+    config = JudgeConfig(api_key_env="TURNGAP_TEST_NO_SUCH_KEY")
+    with pytest.raises(ConfigError) as caught:
+        judges.build("openai/judge-1", config, MatchConfig(), ModelContext())
+    said = str(caught.value)
+    assert said.startswith("judge openai/judge-1: no key in TURNGAP_TEST_NO_SUCH_KEY")
+    assert "--judge-base-url or TURNGAP_JUDGE_BASE_URL" in said
+    assert "--judge-api-key-env" in said
+    assert " --base-url" not in said and "OPENAI_BASE_URL" not in said
+
+
+@pytest.mark.parametrize("status", [401, 404])
+async def test_a_server_that_refuses_the_judge_is_told_with_its_options(
+    status: int, chat_server: Start, boat_conversation: Conversation
+) -> None:
+    """Refused for good, or not there: the judge is named, and its own options are."""
+    with pytest.raises(ConfigError, match=r"^judge openai/judge-1: .*--judge-(api-key-env|base-url)"):
+        await verdict(chat_server([Status(status, "no")]), boat_conversation)
+    with pytest.raises(ConfigError, match=r"^judge openai/judge-1: .*cannot connect.*--judge-base-url"):
+        await verdict_at("http://127.0.0.1:9/v1", boat_conversation)
+
+
+async def verdict_at(url: str, conversation: Conversation) -> Verdict:
+    """One verdict of a judge at an address."""
+    judge = judges.build("openai/judge-1", JudgeConfig(base_url=url), MatchConfig(), ModelContext())
+    try:
+        return await judge.turn(turn_case(conversation))
+    finally:
+        await judge.aclose()
