@@ -475,3 +475,11 @@ def test_errored_scores_survive(tmp_path: Path, config: EvalConfig, make_score: 
         ((_, found),) = store.scores()
     assert found == score
     assert found.errored
+
+
+def test_a_path_may_be_a_text(tmp_path: Path, config: EvalConfig) -> None:
+    """A run is made and opened by the name of its directory as by its path."""
+    with RunStore.create(str(tmp_path / "run"), config) as store:
+        assert store.directory == tmp_path / "run"
+    with RunStore.open(str(tmp_path / "run")) as store:
+        assert store.config == config

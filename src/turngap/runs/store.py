@@ -81,7 +81,7 @@ class RunStore:
     # ---- opening and closing
 
     @classmethod
-    def create(cls, directory: Path, config: EvalConfig) -> RunStore:
+    def create(cls, directory: str | Path, config: EvalConfig) -> RunStore:
         """Begin a run in a new directory, or resume the one that is there.
 
         Settings that do not decide what the model produces (time-outs, concurrency, prices, judges, text, protocols)
@@ -92,6 +92,7 @@ class RunStore:
             ConfigError: the stored run was made with other settings; every difference is named.
             StoreError: another process writes it, or the directory cannot be used.
         """
+        directory = Path(directory)
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -112,12 +113,13 @@ class RunStore:
             return store
 
     @classmethod
-    def open(cls, directory: Path, *, write: bool = False) -> RunStore:
+    def open(cls, directory: str | Path, *, write: bool = False) -> RunStore:
         """Open an existing run: for reading, unless `write`.
 
         Raises:
             StoreError: no run, damaged, of a newer format, or (to write) in use by another process.
         """
+        directory = Path(directory)
         if not (directory / DATABASE).is_file():
             what = "is no directory" if directory.exists() else "does not exist"
             raise StoreError(f"{directory}: no run: {f'holds no {DATABASE}' if directory.is_dir() else what}")
