@@ -28,7 +28,10 @@ def command():
 import typer
 app = typer.Typer(add_completion=False)
 app.command()(command)
-sys.argv = ["turngap", "eval", "a b.jsonl", "--base-url", "http://me:SENTINEL@127.0.0.1:9/v1?key=SENTINEL"]
+sys.argv = [
+    "turngap", "eval", "a b.jsonl", "--base-url", " HTTP://me:SENTINEL@127.0.0.1:9/v1?key=SENTINEL",
+    "--judge-base-url=me:SENTINEL@127.0.0.1:9", "--extra-body", '{{"to": "Https://me:SENTINEL@x/y?z=SENTINEL"}}',
+]
 try:
     code = typer.main.get_command(app).main([], standalone_mode=False)
 finally:
@@ -64,7 +67,8 @@ def test_run_09_one_signal_says_how_to_resume(number: signal.Signals) -> None:
     line = err.splitlines()[-1]
     assert line == (
         "turngap: interrupted: 11 of 40 done (replay); "
-        "resume with: turngap eval 'a b.jsonl' --base-url http://127.0.0.1:9/v1"
+        "resume with: turngap eval 'a b.jsonl' --base-url http://127.0.0.1:9/v1 --judge-base-url=127.0.0.1:9 "
+        """--extra-body '{"to": "https://x/y"}'"""
     )
     assert "SENTINEL" not in err
     assert "Traceback" not in err

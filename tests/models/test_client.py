@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from chatserver import Body, ChatServer, Reset, Say, Stall, Status, Step, text
+from chatserver import Body, ChatServer, Reset, Say, Stall, Status, Step, call, text
 
 from turngap.config import ModelConfig
 from turngap.errors import ConfigError, ContextOverflow, EndpointError
@@ -202,7 +202,7 @@ async def test_those_who_never_got_through_name_the_servers_reason(chat_server: 
     faults = await asyncio.gather(*(_ask(client) for _ in range(5)), return_exceptions=True)
     await client.aclose()
     (reason,) = {str(fault) for fault in faults}
-    assert "HTTP 429: slow; given up" in reason
+    assert "HTTP 429: slow; the server asks to wait 3600 s, which is too long; given up (at most 2 s" in reason
     assert len(server.requests) == 1
 
 
@@ -321,13 +321,26 @@ async def test_prv_05_those_who_have_not_asked_yet_wait_too(chat_server: Start) 
 async def test_prv_05_a_wait_longer_than_the_patience_gives_up_at_once(chat_server: Start) -> None:
     """PRV-05: when the server asks for more time than there is, nobody sits silent; one request was made."""
     server = chat_server([Status(429, "slow", {"Retry-After": "3600"})])
-    client = _client(server, give_up_after=2.0)
+    waits: list[tuple[float, str]] = []
+    client = _client(server, ModelContext(waiting=lambda *wait: waits.append(wait)), give_up_after=2.0)
     started = time.monotonic()
-    with pytest.raises(EndpointError, match="HTTP 429: slow; given up"):
+    with pytest.raises(EndpointError, match="HTTP 429: slow; the server asks to wait 3600 s, which is too long"):
         await _ask(client)
     assert time.monotonic() - started < 1
     assert len(server.requests) == 1
+    assert waits == []
     await client.aclose()
+
+
+@pytest.mark.parametrize("status", [429, 500])
+async def test_a_server_that_always_says_at_once_is_not_asked_in_a_tight_loop(chat_server: Start, status: int) -> None:
+    """Retry-After: 0 on every answer costs each unit a few requests and not thousands."""
+    server = chat_server([Status(status, "slow", {"Retry-After": "0"})])
+    client = _client(server, give_up_after=2.0, concurrency=4)
+    faults = await asyncio.gather(*(_ask(client) for _ in range(4)), return_exceptions=True)
+    await client.aclose()
+    assert all(isinstance(fault, EndpointError) for fault in faults)
+    assert len(server.requests) <= 4 * 8
 
 
 async def test_prv_14_concurrency_is_what_was_asked_for(chat_server: Start) -> None:
@@ -400,6 +413,51 @@ async def test_sec_01_an_answer_that_echoes_the_key_is_scrubbed(chat_server: Sta
     client = _client(chat_server([text("Your key is SENTINEL-KEY.")]), ModelContext(cache=memory))
     assert (await _ask(client)).message["content"] == "Your key is ***."
     assert b"SENTINEL" not in b"".join(memory.stored.values())
+    await client.aclose()
+
+
+_ESCAPED = "".join(f"\\u{ord(character):04X}" for character in "SENTINEL-KEY")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Body(f'{{"choices": [{{"message": {{"content": "{_ESCAPED}", "reasoning": "{_ESCAPED}"}}}}]}}'.encode()),
+        text(f"{_ESCAPED} SENTINEL%2DKEY"),
+        call("f", {"key": "SENTINEL-KEY"}),
+        call("f", f'{{"key": "{_ESCAPED}"}}'),
+        Status(400, f'{{"error": {{"message": "odd {_ESCAPED}"}}}}'),
+        Status(400, f'{{"error": {{"code": "content_filter", "message": "content_filter {_ESCAPED}"}}}}'),
+        Status(500, f"<html>{_ESCAPED} SENTINEL&#45;KEY</html>"),
+        Body(f'{{"error": "{_ESCAPED}"}}'.encode()),
+        Body(f'{{"error": "{_ESCAPED}'.encode()),
+    ],
+)
+async def test_sec_01_an_escaped_echo_is_scrubbed_too(chat_server: Start, step: Step) -> None:
+    """SEC-01: messages, calls, refusals, errors and what is told: nothing that leaves the client decodes to the key."""
+    memory = Memory()
+    waits: list[tuple[float, str]] = []
+    context = ModelContext(cache=memory, waiting=lambda *wait: waits.append(wait))
+    client = _client(chat_server([step]), context, give_up_after=0.5)
+    left: list[object] = [waits]
+    try:
+        answer = await _ask(client)
+        left += [answer.message, answer.raw, json.dumps(answer.message)]
+    except EndpointError as error:
+        left.append(str(error))
+    await client.aclose()
+    told = repr(left) + repr(memory.stored)
+    assert "***" in told
+    assert "SENT" not in told
+    assert "0053" not in told
+
+
+async def test_sec_01_pages_beside_the_api_are_scrubbed(chat_server: Start) -> None:
+    """SEC-01: what a server tells about itself may hold the key as well."""
+    server = chat_server([text("Hi.")])
+    server.pages["/v1/models"] = {"data": ["SENTINEL-KEY"]}
+    client = _client(server)
+    assert await client.get("/models") == {"data": ["***"]}
     await client.aclose()
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import time
+from urllib.parse import quote
+
 import pytest
 
 from turngap.errors import ConfigError
-from turngap.models.endpoint import read_key, resolve
+from turngap.models.endpoint import public, read_key, resolve
 
 
 def test_sec_01_the_shown_url_has_no_query_and_no_user() -> None:
@@ -59,3 +63,69 @@ def test_sec_01_a_key_that_no_header_can_carry_is_refused(key: str) -> None:
     with pytest.raises(ConfigError, match="the key in KEY") as caught:
         read_key("KEY", {"KEY": key}, lambda _: None)
     assert "SENT" not in str(caught.value)
+
+
+_KEY = 'sk/SENT+INEL=é\U0001f600"x'
+
+
+def _escape_all(text: str) -> str:
+    units = text.encode("utf-16-be")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        _KEY,
+        json.dumps(_KEY)[1:-1],
+        json.dumps(_KEY)[1:-1].replace("/", "\\/").replace("+", "\\u002B"),
+        _escape_all(_KEY),
+        _escape_all(_KEY).upper().replace("\\U", "\\u"),
+        json.dumps(_escape_all(_KEY))[1:-1],
+        json.dumps(json.dumps({"key": _KEY}))[1:-1],
+        json.dumps(json.dumps(json.dumps(_KEY)))[1:-1],
+        quote(_KEY, safe=""),
+        "".join(f"%{byte:02x}" for byte in _KEY.encode()),
+        "".join(f"&#{ord(character)};" for character in _KEY),
+        "".join(f"&#x{ord(character):04X};" for character in _KEY),
+        _KEY.replace('"', "&quot;"),
+    ],
+)
+def test_sec_01_a_secret_is_found_however_it_is_spelled(spelled: str) -> None:
+    """SEC-01: JSON escapes at any depth, percent signs and HTML entities hide nothing."""
+    endpoint = resolve("http://127.0.0.1:9/v1", _KEY)
+    told = f'{{"a": "before {spelled} after"}}'
+    scrubbed = endpoint.scrub(told)
+    assert "SENT" not in scrubbed
+    assert "***" in scrubbed
+    assert scrubbed.startswith('{"a": "before ')
+    assert scrubbed.endswith(' after"}')
+    assert endpoint.scrub_bytes(told.encode()) == scrubbed.encode()
+
+
+def test_scrubbing_takes_time_in_proportion() -> None:
+    """A megabyte of what escapes begin with is read in a moment."""
+    endpoint = resolve("http://user-1:password@127.0.0.1:9/v1?key=abcdefgh", "sk-abcdef")
+    began = time.monotonic()
+    for piece in ("\\", "\\u0073", "%73", "&#115;", "sk-abcde", "s\\n"):
+        endpoint.scrub_bytes(piece.encode() * (1_000_000 // len(piece)))
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://user:SENTINEL@host:8000/v1?key=SENTINEL", "http://host:8000/v1"),
+        ("HTTP://user:SENTINEL@host/v1", "http://host/v1"),
+        ("  https://SENTINEL@host/v1#SENTINEL ", "https://host/v1"),
+        ("user:SENTINEL@host:8000/v1?key=SENTINEL", "host:8000/v1"),
+        ("http://u:SENTINEL@[::1]:8000/v1/@cf/m", "http://[::1]:8000/v1/@cf/m"),
+        ("http://user:SENT/INEL@host/v1", "http://***"),
+        ("http://user:SENT?INEL@host/v1", "http://***"),
+        ("http://SENT#INEL@host/v1", "http://***"),
+        ("ws://SENTINEL:SENTINEL@host", "ws://host"),
+    ],
+)
+def test_sec_01_a_url_is_shown_without_secrets_however_it_is_written(url: str, shown: str) -> None:
+    """SEC-01: case, blanks, other schemes and characters that should have been escaped give nothing away."""
+    assert public(url) == shown

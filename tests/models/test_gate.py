@@ -105,3 +105,32 @@ def test_pauses_double_with_each_burst_and_fall_back_after_a_success(
     gate.passed(asked_at=clock.now)
     gate.close(asked_at=clock.now, retry_after=None, reason="503")
     assert gate.opens_at - clock.now < 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_server_that_asks_for_no_pause_gets_one_that_doubles(
+    clock: _Clock, told: list[tuple[float, str]], seed: int
+) -> None:
+    """Retry-After: 0 on every refusal is no tight loop: in ten minutes few bursts fit, and no number overflows."""
+    gate = _gate(clock, told, seed)
+    bursts = 0
+    begun = clock.now
+    while clock.now < begun + 600:
+        gate.close(asked_at=clock.now, retry_after=0.0, reason="429")
+        clock.now = gate.opens_at + 0.001
+        bursts += 1
+    assert bursts < 25
+    assert told[0][0] == pytest.approx(0.05)
+    for _ in range(3000):
+        gate.close(asked_at=clock.now, retry_after=0.0, reason="429")
+        clock.now = gate.opens_at + 0.001
+    assert told[-1][0] == 60
+
+
+def test_nobody_is_told_of_a_wait_that_nobody_will_make(
+    gate: Gate, clock: _Clock, told: list[tuple[float, str]]
+) -> None:
+    """A pause longer than anybody's patience closes the gate without a word."""
+    gate.close(asked_at=99, retry_after=100_000, reason="429", in_vain=True)
+    assert told == []
+    assert gate.opens_at == clock.now + 100_000

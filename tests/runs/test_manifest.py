@@ -27,7 +27,7 @@ from turngap.runs.schema import RUN
         ("https://host/client/@cf/v1", "https://host/client/@cf/v1"),
         ("me:SECRET@host/v1", "host/v1"),
         ("host/v1?key=SECRET", "host/v1"),
-        ("http://SECRET@[half", "[half"),
+        ("http://SECRET@[half", "http://[half"),
     ],
 )
 def test_base_urls_without_secrets(with_model: Callable[..., EvalConfig], url: str | None, stored: str | None) -> None:

@@ -21,9 +21,11 @@ import typer
 
 from turngap.cli.main import INTERRUPTED
 from turngap.cli.progress import Terminal
+from turngap.models.endpoint import public
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _TICK_SECONDS = 0.2
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
 
 
 def run(work: Coroutine[Any, Any, None], progress: Terminal) -> None:
@@ -71,12 +73,13 @@ async def _watched(task: asyncio.Task[None], progress: Terminal) -> None:
 
 def _command() -> str:
     """The command to repeat, without the parts of URLs that may be secrets (user part and query)."""
-    return shlex.join(["turngap", *map(_without_secrets, sys.argv[1:])])
+    arguments = sys.argv[1:]
+    return shlex.join(["turngap", *map(_without_secrets, arguments, ["", *arguments])])
 
 
-def _without_secrets(argument: str) -> str:
-    if not re.match(r"(--[\w-]+=)?https?://", argument):
-        return argument
-    before, scheme, rest = argument.partition("://")
-    authority, slash, path = rest.partition("?")[0].partition("/")
-    return before + scheme + authority.rpartition("@")[2] + slash + path
+def _without_secrets(argument: str, before: str) -> str:
+    """One argument; that `before` it says whether it is the value of an option for a URL, however it is written."""
+    option, equals, value = argument.partition("=") if argument.startswith("-") else (before, "", argument)
+    if re.fullmatch(r"--[\w-]*url", option) and (equals or option == before):
+        return f"{option if equals else ''}{equals}{public(value)}"
+    return _URL.sub(lambda match: public(match[0]), argument)

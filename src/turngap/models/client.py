@@ -39,6 +39,9 @@ from turngap.models.reply import Completion
 __all__ = ["ChatClient", "Completion", "Pace"]
 
 _LONGEST_BACKOFF = 30.0
+_LEAST_BACKOFF = 0.05
+"""Seconds before the first repetition, whatever the server asks for; doubles with each."""
+_MOST_DOUBLINGS = 16
 _LEAST_TRY = 1.0
 """Seconds below which a repeated request is not worth sending, where patience and time-out are not short themselves."""
 _LONGEST_REASON = 160
@@ -215,7 +218,8 @@ class ChatClient:
         options: dict[str, Any] = {"headers": self.endpoint.headers, "proxy": self.endpoint.proxy, "timeout": limit}
         try:
             async with here.session.request(method, base, data=data, allow_redirects=False, **options) as response:
-                return jsonio.loads(await response.read()) if response.status == 200 else None
+                data = self.endpoint.scrub_bytes(await response.read())
+                return jsonio.loads(data) if response.status == 200 else None
         except (aiohttp.ClientError, OSError, TimeoutError, jsonio.JsonError):
             return None
 
@@ -268,11 +272,11 @@ class ChatClient:
             if error.crowded:
                 # The gate does the waiting, for everybody.
                 return 0.0 if self._has_time(ask, max(now, here.gate.opens_at)) else False
-            wait = error.retry_after
-            if wait is None:
-                wait = min(_LONGEST_BACKOFF, self._pace.first_backoff * 2 ** (ask.attempts - 1)) * self._random.uniform(
-                    0.5, 1.5
-                )
+            factor = 2.0 ** min(ask.attempts - 1, _MOST_DOUBLINGS)
+            if error.retry_after is None:
+                wait = min(_LONGEST_BACKOFF, self._pace.first_backoff * factor) * self._random.uniform(0.5, 1.5)
+            else:
+                wait = max(error.retry_after, min(_LONGEST_BACKOFF, _LEAST_BACKOFF * factor))
             if not self._has_time(ask, now + wait):
                 return False
             self._context.waiting(wait, error.reason)
@@ -308,8 +312,13 @@ class ChatClient:
             try:
                 completion = await self._send(here.session, ask, seconds)
             except Transient as fault:
+                in_vain = pace.give_up_after - (fault.retry_after or 0.0) <= pace.least_try
+                if fault.retry_after and in_vain:
+                    fault.reason += f"; the server asks to wait {fault.retry_after:g} s, which is too long"
                 if fault.crowded:
-                    here.gate.close(asked_at=asked_at, retry_after=fault.retry_after, reason=fault.reason)
+                    here.gate.close(
+                        asked_at=asked_at, retry_after=fault.retry_after, reason=fault.reason, in_vain=in_vain
+                    )
                 # That the rest of the patience was too short for an answer hides nothing that was learned before.
                 if not ask.reason or not isinstance(fault, _NoAnswer) or seconds == pace.timeout:
                     ask.reason = fault.reason

@@ -9,7 +9,6 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
@@ -18,6 +17,7 @@ from turngap import config as settings
 from turngap import jsonio
 from turngap.config import EvalConfig
 from turngap.errors import ConfigError, StoreError
+from turngap.models.endpoint import public
 from turngap.runs.blob import BlobError, Unpacker, pack
 from turngap.runs.database import Database
 
@@ -150,12 +150,4 @@ def without_secrets(config: EvalConfig) -> EvalConfig:
 
 
 def _public(url: str | None) -> str | None:
-    if url is None:
-        return None
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = urlsplit("")
-    if not parts.netloc:  # no URL that a model will accept, but it may hold a secret all the same
-        return url.partition("?")[0].rpartition("@")[2]
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return None if url is None else public(url)
