@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from chatserver import ChatServer, text
 
 from turngap import samples
 from turngap.analysis.summary import Summary, summarise
 from turngap.config import DataConfig, EvalConfig, JudgeConfig, ModelConfig
 from turngap.data import Cause
 from turngap.engines.base import Quiet
-from turngap.errors import ConfigError, DataError, UsageError
+from turngap.errors import ConfigError, DataError, TurngapError, UsageError
 from turngap.protocols.evaluate import Services, evaluate, rescore
 from turngap.protocols.plan import plan
 from turngap.runs.store import RunStore
@@ -123,7 +125,7 @@ def test_data_without_a_conversation_are_refused(tmp_path: Path) -> None:
 
 def test_the_plan_counts_without_asking(boats: Path) -> None:
     """--dry-run: calls of every kind, and tokens."""
-    wanted = msgspec.structs.replace(config(boats), judge=JudgeConfig(specs=("rules", "openai/judge")))
+    wanted = msgspec.structs.replace(config(boats, "openai/m"), judge=JudgeConfig(specs=("rules", "openai/judge")))
     bill = plan(wanted)
     assert (bill.gold_calls, bill.replay_calls, bill.judge_calls) == (5, 5, 7)
     assert bill.prompt_tokens > 1000
@@ -140,3 +142,65 @@ def test_tokens_and_money_are_summed_up(boats: Path, tmp_path: Path) -> None:
     """Baselines cost nothing; the note is there all the same, and the figures do not depend on it."""
     summary, _ = run(config(boats), tmp_path / "run")
     assert (summary.spending.gold.prompt_tokens, summary.spending.replay.cost) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("wish", "needle"),
+    [
+        ({"model": "nobody/x"}, "unknown model 'nobody'"),
+        ({"model": "baseline/nobody"}, "nobody"),
+        ({"model": "baseline/noisy?p_text=7"}, "p_text"),
+        ({"model": "baseline/nearest?train=nosuch.jsonl"}, "nosuch"),
+        ({"model": "recorded/nosuch.jsonl"}, "nosuch"),
+        ({"model": "local/nosuch.gguf"}, "nosuch"),
+        ({"model": "openai/m"}, "no key in TURNGAP_NO_KEY"),
+        ({"specs": ("rules", "nobody")}, "unknown judge 'nobody'"),
+        ({"specs": ("openai/m",)}, "no key in TURNGAP_NO_KEY"),
+        ({"specs": ("rules", "rules")}, "cannot be told apart"),
+        ({"specs": ("nobody",), "protocols": ("strict",)}, "unknown judge 'nobody'"),
+        ({"tools": "nosuch.json"}, "nosuch.json"),
+        ({"format": "sgd"}, "boats.jsonl:1: turns"),
+        ({"format": "nothing"}, "unknown format 'nothing'"),
+        ({"paths": ("nosuch.jsonl",)}, "nosuch.jsonl"),
+        ({"bad": "broken\n"}, r"boats\.jsonl:3: not valid JSON"),
+        (
+            {"only_successful": True, "bad": '{"messages": [{"role": "user", "content": "x"}], "reward": 0}\n'},
+            "no conv",
+        ),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(
+    boats: Path, tmp_path: Path, wish: dict[str, Any], needle: str, chat_server: Callable[..., ChatServer]
+) -> None:
+    """Model, judges, data and options are looked at before anything is created and before anybody is asked."""
+    server = chat_server([text("hello")])
+    boats.write_text(boats.read_text(encoding="utf-8") + wish.pop("bad", ""), encoding="utf-8")
+    protocols, specs = wish.pop("protocols", ("text", "turn")), wish.pop("specs", ("rules",))
+    spec = wish.pop("model", "openai/m")
+    asked = {"base_url": server.url} if not needle.startswith("no key") or "openai/m" in specs else {}
+    wanted = EvalConfig(
+        data=DataConfig(**{"paths": (str(boats),), **wish}),
+        model=ModelConfig(spec=spec, api_key_env="TURNGAP_NO_KEY", **asked),
+        judge=JudgeConfig(specs=specs, api_key_env="TURNGAP_NO_KEY"),
+        protocols=protocols,
+    )
+    with pytest.raises(TurngapError, match=needle):
+        run(wanted, tmp_path / "runs" / "one")
+    assert not (tmp_path / "runs").exists()
+    assert server.requests == []
+
+
+def test_a_wrong_judge_does_not_break_a_finished_run(boats: Path, tmp_path: Path) -> None:
+    """A typo is refused before it is stored: the run can still be scored as it is."""
+    first, _ = run(config(boats), tmp_path / "run")
+    before = (tmp_path / "run" / "run.json").read_bytes()
+    for wrong in ("rulez", "openai/", "local/nosuch.gguf"):
+        with pytest.raises(TurngapError):
+            run(config(boats, judge=JudgeConfig(specs=(wrong,))), tmp_path / "run")
+    assert (tmp_path / "run" / "run.json").read_bytes() == before
+    with RunStore.open(tmp_path / "run") as store:
+        stored = store.config
+        assert store.state() == "finished"
+    asyncio.run(rescore(tmp_path / "run", stored, Services(progress=Quiet())))
+    with RunStore.open(tmp_path / "run") as store:
+        assert summarise(store, seed=0).metrics == first.metrics

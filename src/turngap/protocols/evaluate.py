@@ -8,7 +8,8 @@ computed here (`turngap.analysis`); nothing is printed (`turngap.cli`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,17 @@ from turngap.data import Conversation, Decision, Failure, Prediction, Trajectory
 from turngap.engines.base import Progress
 from turngap.engines.local import run_units
 from turngap.errors import ConfigError, UsageError
+from turngap.judges.base import Judge
 from turngap.models import CallCache, Examined, Model, ModelContext
 from turngap.protocols import gold, horizon, replay
-from turngap.protocols.intake import take_in
+from turngap.protocols.intake import take_in, walk
 from turngap.protocols.judging import judge_all, open_judges
 from turngap.protocols.naming import require_known
 from turngap.protocols.offer import offer
 from turngap.protocols.scoring import matcher_for, note_scoring, score_all
 from turngap.protocols.stock import take_stock
 from turngap.runs.cache import Layered
-from turngap.runs.store import RunStore
+from turngap.runs.store import DATABASE, RunStore
 
 _ON_GOLD = ("text", "turn", "strict")
 _CLOSED_LOOP = ("replay", "workflow")
@@ -46,31 +48,70 @@ class Services(msgspec.Struct, frozen=True, kw_only=True):
     """Receives every prompt that a judge is sent."""
 
 
+class Pending:
+    """The store of a run, as far as models and judges need it: they are built, and so checked, before it is opened."""
+
+    store: RunStore
+
+    @property
+    def calls(self) -> Pending:
+        """The call cache."""
+        return self
+
+    def conversations(self) -> Iterator[Conversation]:
+        """See `RunStore.conversations`."""
+        return self.store.conversations()
+
+    def get(self, key: str) -> bytes | None:
+        """See `CallCache.get`."""
+        return self.store.calls.get(key)
+
+    def put(self, key: str, response: bytes) -> None:
+        """See `CallCache.put`."""
+        self.store.calls.put(key, response)
+
+
 async def evaluate(config: EvalConfig, directory: Path, services: Services) -> None:
     """Run or resume an evaluation; afterwards `directory` holds scores for every unit.
+
+    Model, judges and data are checked before the directory is made, and before anybody is asked.
 
     Raises:
         UsageError, ConfigError, DataError, StoreError: the evaluation cannot run as asked for; what was already
             computed stays in the directory.
     """
-    unchecked = require_known(config)
-    with RunStore.create(directory, config) as store:
-        store.set_note("state", "started")
-        take_in(store, services.progress)
-        for line in unchecked:
-            services.progress.note(line)
-        if warning := offer(config.model, store.conversations()).warning:
-            services.progress.note(warning)
-        context = model_context(store, config, services)
+    pending = Pending()
+    context = model_context(pending, config, services)
+    async with open_judges(config, context, services.save_prompt) as judges, AsyncExitStack() as closing:
         model = models.build(config.model, context)
-        try:
-            _refuse_impossible(config, model)
+        closing.push_async_callback(model.aclose)
+        _refuse_impossible(config, model)
+        unchecked = _check_data(config, directory, services.progress)
+        with RunStore.create(directory, config) as store:
+            pending.store = store
+            store.set_note("state", "started")
+            take_in(store, services.progress)
+            for line in unchecked:
+                services.progress.note(line)
+            if warning := offer(config.model, store.conversations()).warning:
+                services.progress.note(warning)
             _require_same(store, model)
             await _ask_model(store, model, config, services.progress)
-        finally:
-            await model.aclose()
-        await _judge_and_score(store, config, services, context)
-        store.set_note("state", "finished")
+            # A local model gives its memory back before a local judge takes its own.
+            await closing.aclose()
+            await _judge_and_score(store, judges, config, services)
+            store.set_note("state", "finished")
+
+
+def _check_data(config: EvalConfig, directory: Path, progress: Progress) -> list[str]:
+    """Read the data of a run that is still to be made, whole; returns and raises as `require_known` and `walk`."""
+    if (directory / DATABASE).exists():
+        return require_known(config)
+    progress.stage("read", 0)
+    conversations = walk(config)
+    unchecked = require_known(config, conversations)
+    deque(conversations, maxlen=0)  # what was not read, since no name had to be looked up
+    return unchecked
 
 
 async def rescore(directory: Path, config: EvalConfig, services: Services) -> None:
@@ -88,18 +129,19 @@ async def rescore(directory: Path, config: EvalConfig, services: Services) -> No
         _require_results(store, config)
         for line in require_known(config, store.conversations()):
             services.progress.note(line)
-        await _judge_and_score(store, config, services, model_context(store, config, services))
+        context = model_context(store, config, services)
+        async with open_judges(config, context, services.save_prompt) as judges:
+            await _judge_and_score(store, judges, config, services)
 
 
-async def _judge_and_score(store: RunStore, config: EvalConfig, services: Services, context: ModelContext) -> None:
-    async with open_judges(config, context, services.save_prompt) as judges:
-        await judge_all(store, judges, config, services.progress)
-        score_all(store, [judge.label for judge in judges], config)
-        note_scoring(store, judges, config)
-        take_stock(store, config, services.progress)
+async def _judge_and_score(store: RunStore, judges: Sequence[Judge], config: EvalConfig, services: Services) -> None:
+    await judge_all(store, judges, config, services.progress)
+    score_all(store, [judge.label for judge in judges], config)
+    note_scoring(store, judges, config)
+    take_stock(store, config, services.progress)
 
 
-def model_context(store: RunStore, config: EvalConfig, services: Services) -> ModelContext:
+def model_context(store: RunStore | Pending, config: EvalConfig, services: Services) -> ModelContext:
     """What a model that works on a stored run is given."""
     return ModelContext(
         corpus=store.conversations,

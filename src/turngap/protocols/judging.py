@@ -25,14 +25,16 @@ from turngap.runs.store import RunStore
 async def open_judges(
     config: EvalConfig, context: ModelContext, save_prompt: Callable[[dict[str, Any]], None] | None
 ) -> AsyncIterator[list[Judge]]:
-    """Build the judges of `config`, and close them afterwards; none when no protocol needs one.
+    """Build the judges of `config`, and close them afterwards; when no protocol needs one, only look at their names.
 
     Raises:
-        UsageError: two judges have the same label.
+        UsageError: an unknown judge, or two that have the same label. ConfigError: as `turngap.judges.build`.
     """
     needed = "turn" in config.protocols or "workflow" in config.protocols
     specs = config.judge.specs if needed else ()
     built: list[Judge] = []
+    for spec in config.judge.specs:
+        _require_known(spec)
     try:
         built.extend(judges.build(spec, config.judge, config.match, context, save_prompt) for spec in specs)
         labels = [judge.label for judge in built]
@@ -42,6 +44,12 @@ async def open_judges(
     finally:
         for judge in built:
             await judge.aclose()
+
+
+def _require_known(spec: str) -> None:
+    # Also where nobody is judged now: the spec is stored, and `turngap score` will take it from there.
+    provider = spec.partition("/")[0]
+    judges.REGISTRY.load(spec if ":" in provider else provider)
 
 
 _Found = tuple[Conversation, Decision | None, Prediction | Trajectory]
