@@ -399,6 +399,24 @@ def test_run_json_without_database(tmp_path: Path, config: EvalConfig) -> None:
         RunStore.create(tmp_path / "run", config)
 
 
+def test_an_emptied_database_is_damage(tmp_path: Path, config: EvalConfig) -> None:
+    """A database of no bytes, or without its manifest, beside run.json never begins a new run in silence."""
+    RunStore.create(tmp_path / "run", config).close()
+    database = tmp_path / "run" / "run.sqlite"
+    with sqlite3.connect(database) as connection:
+        connection.execute("DELETE FROM fact")
+    connection.close()
+    with pytest.raises(StoreError, match=r"run\.sqlite holds no run: damaged; name another directory"):
+        RunStore.create(tmp_path / "run", config)
+    database.write_bytes(b"")
+    with pytest.raises(StoreError, match=r"run\.json but an empty run\.sqlite: damaged; name another directory"):
+        RunStore.create(tmp_path / "run", config)
+    assert database.read_bytes() == b""
+    for write in (False, True):
+        with pytest.raises(StoreError, match=r"an empty run\.sqlite: damaged"):
+            RunStore.open(tmp_path / "run", write=write)
+
+
 def test_damaged_database(
     tmp_path: Path, config: EvalConfig, conversations: list[Conversation], prediction: Prediction
 ) -> None:

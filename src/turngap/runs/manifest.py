@@ -62,8 +62,17 @@ class Register:
         self._manifest: Manifest | None = None
 
     def begin(self, config: EvalConfig) -> None:
-        """Write the first manifest, where there is none yet."""
+        """Write the first manifest, where there is none yet.
+
+        Raises:
+            StoreError: its copy is there already: the database has lost what it held.
+        """
         if self._database.row(_SELECT) is None:
+            if self._path.exists():
+                raise StoreError(
+                    f"{self._path.parent}: has {self._path.name}, but {self._database.path.name} holds no run: "
+                    "damaged; name another directory with -o"
+                )
             now = datetime.now(UTC).isoformat(timespec="seconds")
             self.put(
                 Manifest(created=now, config=without_secrets(config), data_digest=None, versions=(installed(),)),

@@ -51,6 +51,14 @@ _plain: Unpacker[Any] = Unpacker(Any)
 _WHOLE = -1  # stands for "no decision" in columns that have to be unique
 
 
+def _has_content(database: Path) -> bool:
+    """Whether a database holds anything. `run.json` is written after it, so beside that file an empty one is a loss."""
+    try:
+        return database.stat().st_size > 0
+    except OSError:
+        return False
+
+
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
     """How far a kind of unit is."""
 
@@ -97,8 +105,11 @@ class RunStore:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{directory}: cannot be used as a run directory: {error.strerror}") from None
-        if (directory / MANIFEST).exists() and not (directory / DATABASE).exists():
-            raise StoreError(f"{directory}: has {MANIFEST} but no {DATABASE}: damaged; name another directory with -o")
+        if (directory / MANIFEST).exists() and not _has_content(directory / DATABASE):
+            what = "an empty" if (directory / DATABASE).exists() else "no"
+            raise StoreError(
+                f"{directory}: has {MANIFEST} but {what} {DATABASE}: damaged; name another directory with -o"
+            )
         with ExitStack() as closing:
             closing.callback(WriterLock(directory / LOCK).release)
             database = open_for_writing(directory / DATABASE, RUN)
@@ -120,6 +131,12 @@ class RunStore:
             StoreError: no run, damaged, of a newer format, or (to write) in use by another process.
         """
         directory = Path(directory)
+        if (
+            (directory / MANIFEST).exists()
+            and (directory / DATABASE).exists()
+            and not _has_content(directory / DATABASE)
+        ):
+            raise StoreError(f"{directory}: has {MANIFEST} but an empty {DATABASE}: damaged")
         if not (directory / DATABASE).is_file():
             what = "is no directory" if directory.exists() else "does not exist"
             raise StoreError(f"{directory}: no run: {f'holds no {DATABASE}' if directory.is_dir() else what}")
