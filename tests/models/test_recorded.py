@@ -8,12 +8,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from turngap.config import ModelConfig
 from turngap.data import Conversation, Finish, Prediction, decisions
 from turngap.errors import DataError, DataFault, UsageError
-from turngap.models import Request, Seat, build
+from turngap.models import Examined, ModelContext, Request, Seat, build
 from turngap.models.recorded import Recorded
 
 
@@ -78,9 +79,9 @@ def test_ing_01_ing_02_malformed_arguments_stay_a_malformed_call(
 
 
 def test_a_missing_prediction_is_a_fault_of_the_data(tmp_path: Path, boat_conversation: Conversation) -> None:
-    """A decision without a prediction is errored, never a model failure, and named."""
+    """A decision without a prediction is errored, never a model failure; the reason is the same for all of them."""
     path = _write(tmp_path, {"conversation": "boat", "decision": 0, "content": "Hello"})
-    with pytest.raises(DataFault, match=r"predictions\.jsonl: no prediction for decision 2 of 'boat'"):
+    with pytest.raises(DataFault, match=r"predictions\.jsonl: no prediction$"):
         _ask(Recorded(path), boat_conversation, 2)
 
 
@@ -149,3 +150,37 @@ def test_a_pipe_is_refused_without_being_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(DataError, match="no regular file"):
         build(ModelConfig(spec=f"recorded/{tmp_path / 'pipe.jsonl'}"))
+
+
+def test_what_is_missing_and_what_is_of_no_use_are_a_line_each(tmp_path: Path, boat_conversation: Conversation) -> None:
+    """Before a run the file is held against the data: how many do not meet, and the first of each."""
+    said: list[str] = []
+    path = _write(
+        tmp_path,
+        {"conversation": "boat", "decision": 1, "content": "x"},
+        {"conversation": "ship", "decision": 7, "content": "x"},
+        {"conversation": "raft", "decision": 0, "content": "x"},
+        {"conversation": "boat", "decision": 9, "content": "x"},
+    )
+    others = [msgspec.structs.replace(boat_conversation, id=name) for name in ("boat", "punt")]
+    context = ModelContext(corpus=lambda: others, notify=said.append)
+    model = build(ModelConfig(spec=f"recorded/{path}"), context)
+    assert isinstance(model, Examined)
+    request = Request(policy="", tools=(), messages=(), seat=Seat(conversation="boat", protocol="gold", decision=0))
+    asyncio.run(model.preflight(request))
+    assert said == [
+        f"{path}: 7 x no prediction, first for decision 0 of 'boat'; these are errored",
+        f"{path}: 2 x prediction for conversations that are not in the data, first in line 2: decision 7 of 'ship'",
+        f"{path}: 1 x prediction for decisions that are not evaluated, first in line 4: decision 9 of 'boat'",
+    ]
+
+
+def test_a_file_that_fits_says_nothing(tmp_path: Path, boat_conversation: Conversation) -> None:
+    """One prediction for each decision needs no word."""
+    said: list[str] = []
+    lines = [{"conversation": "boat", "decision": index, "content": "x"} for index in range(4)]
+    data = [msgspec.structs.replace(boat_conversation, id="boat")]
+    model = Recorded(_write(tmp_path, *lines), corpus=lambda: data, notify=said.append)
+    request = Request(policy="", tools=(), messages=(), seat=Seat(conversation="boat", protocol="gold", decision=0))
+    asyncio.run(model.preflight(request))
+    assert said == []

@@ -204,3 +204,15 @@ def test_a_wrong_judge_does_not_break_a_finished_run(boats: Path, tmp_path: Path
     asyncio.run(rescore(tmp_path / "run", stored, Services(progress=Quiet())))
     with RunStore.open(tmp_path / "run") as store:
         assert summarise(store, seed=0).metrics == first.metrics
+
+
+def test_missing_predictions_are_one_line(boats: Path, tmp_path: Path) -> None:
+    """What a file of predictions lacks is said once before, and is one reason afterwards, not one for each decision."""
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text('{"conversation": "x", "decision": 0, "content": "a"}\n', encoding="utf-8")
+    summary, progress = run(config(boats, f"recorded/{predictions}", protocols=("text", "strict")), tmp_path / "run")
+    assert [note for note in summary.notes if note.startswith("errored")] == [
+        f"errored, 5 x data: {predictions}: no prediction"
+    ]
+    assert len([note for note in progress.notes if "5 x no prediction, first for decision 0" in note]) == 1
+    assert len([note for note in progress.notes if "1 x prediction for conversations" in note]) == 1

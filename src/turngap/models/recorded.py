@@ -10,13 +10,14 @@ level, and `finish_reason` beside either. Arguments may be a JSON string or an o
 call. Calls written inside the text are not searched for: what the file says is what is scored.
 
 Such predictions were made on the recorded history, so they serve text, turn and strict. They cannot follow a
-history of their own: `Recorded.gold_only` says so, and a replay or workflow is refused.
+history of their own: `Recorded.gold_only` says so, and a replay or workflow is refused. Before a run, what in the file
+is of no use and what is missing from it is said in a line each.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ import msgspec
 
 from turngap import jsonio
 from turngap.config import ModelConfig
-from turngap.data import AssistantMessage, Finish, Prediction, ToolCall, ToolSpec
+from turngap.data import AssistantMessage, Conversation, Finish, Prediction, ToolCall, ToolSpec, decisions
 from turngap.data.arguments import parse_call
 from turngap.errors import DataError, DataFault, UsageError
 from turngap.models.base import ModelContext, Request
@@ -43,19 +44,59 @@ class Recorded:
     gold_only = True
     """Whether it can answer on gold history only; `replay` and `workflow` need a model that can go on by itself."""
 
-    def __init__(self, path: Path, *, label: str = "") -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        label: str = "",
+        corpus: Callable[[], Iterable[Conversation]] = lambda: (),
+        notify: Callable[[str], None] = lambda _line: None,
+    ) -> None:
         """Read and check the whole file.
+
+        Args:
+            path: the file.
+            label: how tables name it.
+            corpus: what is evaluated, for `preflight`.
+            notify: where `preflight` says what it found.
 
         Raises:
             DataError: the file or one of its lines cannot be read, or two lines predict the same decision.
         """
         self.label = label or f"recorded/{path}"
-        self._path = path
+        self._path, self._corpus, self._notify = path, corpus, notify
         self._digest, self._lines = _load(path)
 
     def identity(self) -> dict[str, Any]:
         """The digest of the file."""
         return {"model": "recorded", "sha256": self._digest}
+
+    async def preflight(self, request: Request) -> None:
+        """Hold the file against all that is evaluated, and say what of it is of no use and what is missing."""
+        del request
+        left = dict(self._lines)
+        known: set[str] = set()
+        missing, first = 0, ""
+        for conversation in self._corpus():
+            known.add(conversation.id)
+            for decision in decisions(conversation):
+                if left.pop((conversation.id, decision.index), None) is None:
+                    missing += 1
+                    first = first or f"decision {decision.index} of {conversation.id!r}"
+        if missing:
+            self._notify(f"{self._path}: {missing} x no prediction, first for {first}; these are errored")
+        strangers = {key: line for key, line in left.items() if key[0] not in known}
+        beyond = {key: line for key, line in left.items() if key[0] in known}
+        self._tell_unused(strangers, "conversations that are not in the data")
+        self._tell_unused(beyond, "decisions that are not evaluated")
+
+    def _tell_unused(self, unused: Mapping[tuple[str, int | None], _Line], what: str) -> None:
+        if unused:
+            (conversation, decision), line = min(unused.items(), key=lambda item: item[1].number)
+            self._notify(
+                f"{self._path}: {len(unused)} x prediction for {what}, first in line {line.number}: "
+                f"decision {decision} of {conversation!r}"
+            )
 
     async def act(self, request: Request) -> Prediction:
         """Answer with the recorded prediction.
@@ -68,7 +109,8 @@ class Recorded:
             raise DataFault("recorded predictions follow no history of their own; use --protocols text,turn,strict")
         line = self._lines.get((seat.conversation, seat.decision))
         if line is None:
-            raise DataFault(f"{self._path}: no prediction for decision {seat.decision} of {seat.conversation!r}")
+            # Which decision, the unit itself says: one cause reads the same for all of them.
+            raise DataFault(f"{self._path}: no prediction")
         message = _message(line, {tool.name: tool for tool in request.tools}, str(self._path))
         body = line.record.get("message", line.record)
         return Prediction(
@@ -81,7 +123,7 @@ class Recorded:
         """Nothing to release."""
 
 
-def build(config: ModelConfig, _context: ModelContext) -> Recorded:
+def build(config: ModelConfig, context: ModelContext) -> Recorded:
     """Build the model from the file that `config.spec` names.
 
     Raises:
@@ -91,7 +133,7 @@ def build(config: ModelConfig, _context: ModelContext) -> Recorded:
         raise UsageError("recorded/FILE: name the JSONL file that holds the predictions")
     if config.options():
         raise UsageError(f"model {config.spec!r}: recorded/FILE has no options")
-    return Recorded(Path(config.name), label=config.spec)
+    return Recorded(Path(config.name), label=config.spec, corpus=context.corpus, notify=context.notify)
 
 
 def _load(path: Path) -> tuple[str, dict[tuple[str, int | None], _Line]]:

@@ -200,11 +200,12 @@ async def _ask_model(store: RunStore, model: Model, config: EvalConfig, progress
 
 async def examine(store: RunStore, model: Model) -> None:
     """Look at the model's server once, with the last decision of the first conversation: it has everything in it."""
-    if isinstance(model, Examined):
-        conversation = next(store.conversations())
-        typical = deque(decisions(conversation), maxlen=1)
-        if typical:
+    if not isinstance(model, Examined):
+        return
+    for conversation in store.conversations():
+        if typical := deque(decisions(conversation), maxlen=1):
             await model.preflight(gold.request(conversation, typical[0]))
+            return
 
 
 def _require_results(store: RunStore, config: EvalConfig) -> None:
