@@ -21,6 +21,7 @@ from turngap.analysis.horizon import HorizonPoint, horizon
 from turngap.analysis.repair import repair
 from turngap.config import FURTHER, PROTOCOLS
 from turngap.data import Cause, Failure, Figure, Score, decisions
+from turngap.data.prediction import RECORDED_CAUSES
 from turngap.errors import HarnessFault
 from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
 from turngap.protocols.horizon import starts
@@ -47,7 +48,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     units: int
     success: int
     causes: dict[str, int]
-    """Every `Cause`, in its order, with the number of units it explains."""
+    """Every `Cause` that there can be, in its order, with the number of units it explains."""
 
     @property
     def errored(self) -> int:
@@ -245,7 +246,7 @@ def _ledgers(rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]]) -> 
             if scorer not in rows or name not in rows[scorer].causes:
                 continue
             judge = scorer.partition(":")[2]
-            causes = {cause.value: rows[scorer].causes[name][cause.value] for cause in Cause}
+            causes = {cause.value: rows[scorer].causes[name][cause.value] for cause in RECORDED_CAUSES}
             success = rows[scorer].success.get(name, 0)
             found[figure_name(name, judge, judged)] = Ledger(
                 units=success + sum(causes.values()), success=success, causes=causes

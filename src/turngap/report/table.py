@@ -16,7 +16,8 @@ from rich.text import Text
 
 from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, figure_name
 from turngap.analysis.summary import Summary
-from turngap.data import Cause, Figure
+from turngap.data import Figure
+from turngap.data.prediction import RECORDED_CAUSES
 
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("next turn, on recorded history", ("text.rouge1", "turn.success.text", "turn.success.tool", "turn.success")),
@@ -162,10 +163,10 @@ def _curve(summary: Summary) -> Iterator[tuple[str, str, str, str, str]]:
 def _ledger(summary: Summary) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     table.add_column("blame ledger", overflow="fold")
-    for heading in ("units", "success", *(cause.value for cause in Cause)):
+    for heading in ("units", "success", *(cause.value for cause in RECORDED_CAUSES)):
         table.add_column(heading, justify="right", no_wrap=True)
     for name, book in summary.ledger.items():
-        counts = (book.units, book.success, *(book.causes[cause.value] for cause in Cause))
+        counts = (book.units, book.success, *(book.causes[cause.value] for cause in RECORDED_CAUSES))
         table.add_row(escape(_ledger_name(name)), *(str(count) if count else "." for count in counts))
     return table
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from turngap.data import Message, Segment, SystemMessage, UserMessage
+from turngap.data import Message, Segment, SystemMessage, Termination, UserMessage
 
 
 class RecordedUser:
     """Speaks the user turns of a recording in order. Deterministic, and deaf."""
+
+    left: Termination | None = None
 
     def __init__(self, turns: Sequence[Segment]) -> None:
         self._turns = iter(turns)
