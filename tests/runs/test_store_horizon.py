@@ -39,7 +39,8 @@ def old(tmp_path: Path, config: EvalConfig, conversations: list[Conversation], t
         store.add_conversations(conversations)
         store.put_trajectory("c0", trajectory)
     connection = sqlite3.connect(directory / "run.sqlite")
-    connection.execute("DROP TABLE horizon")
+    for table in ("horizon", "task", "trial"):
+        connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version=1")
     connection.close()
     return directory

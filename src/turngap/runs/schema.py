@@ -10,7 +10,7 @@ import sqlite3
 from functools import partial
 
 from turngap.runs.cache import create_call_table
-from turngap.runs.database import Kind
+from turngap.runs.database import Kind, Migration
 
 _TABLES = """
 CREATE TABLE fact (
@@ -66,11 +66,39 @@ def create_horizon_table(connection: sqlite3.Connection, *, temporary: bool = Fa
     )
 
 
+def create_trial_tables(connection: sqlite3.Connection, *, temporary: bool = False) -> None:
+    """Format 3: live tasks and their trials.
+
+    `player` tells the trials with the run's own user from those with the one of an audit; `before` holds the failures
+    of earlier tries at the same trial.
+    """
+    kind = "TEMP " if temporary else ""
+    connection.execute(
+        f"CREATE {kind}TABLE task (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,"
+        " body BLOB NOT NULL)"
+    )
+    connection.execute(
+        f"CREATE {kind}TABLE trial (player TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL,"
+        " errored INTEGER NOT NULL, before BLOB NOT NULL, body BLOB NOT NULL, UNIQUE (task, trial, player))"
+    )
+
+
+def _bridge(*steps: Migration) -> Migration:
+    def cross(connection: sqlite3.Connection) -> None:
+        for step in steps:
+            step(connection)
+
+    return cross
+
+
+_NO_HORIZON = partial(create_horizon_table, temporary=True)
+_NO_TRIALS = partial(create_trial_tables, temporary=True)
+
 RUN = Kind(
     noun="run",
     application_id=0x74676170,
-    migrations=(create_run_tables, create_horizon_table),
-    # A run of format 1 has no such closed loops: for a reader that is an empty table.
-    bridges={1: partial(create_horizon_table, temporary=True)},
+    migrations=(create_run_tables, create_horizon_table, create_trial_tables),
+    # An older run has no such closed loops and no trials: for a reader those are empty tables.
+    bridges={1: _bridge(_NO_HORIZON, _NO_TRIALS), 2: _NO_TRIALS},
 )
 """``tgap``."""
