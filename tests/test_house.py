@@ -164,6 +164,7 @@ def test_the_public_surface_is_pinned() -> None:
             "Message",
             "Prediction",
             "Problem",
+            "Remark",
             "Repaired",
             "Scenario",
             "Score",

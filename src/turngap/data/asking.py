@@ -12,9 +12,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 ANYTHING_ELSE = "Is there anything else that I can do for you?"
 """What an agent asks when it is done."""
+HANDED_OVER = "You are being transferred to a human agent. Please hold on."
+"""What an agent says after it has handed the user over."""
+GO_AHEAD = "Shall I go ahead (yes or no)?"
+"""How an agent asks for the yes to what it has just described; a yes begins with "Yes"."""
+
+_OWN = frozenset({"email", "zip", "first_name", "last_name", "name", "dob", "user_id", "phone_number"})
 
 _ALIASES: dict[str, tuple[str, ...]] = {
     "email": ("email", "e-mail", "mail address"),
@@ -61,6 +68,31 @@ def question(*choices: Sequence[str]) -> str:
     """
     sets = [_listed([spoken(slot) for slot in slots]) for slots in choices if slots]
     return f"Could you tell me the {', or else the '.join(sets)}, please?"
+
+
+def spell(value: Any) -> str:
+    """How a value is said: strings as they are, lists as "a, b and c", true and false as yes and no."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, (list, tuple)):
+        return _listed([spell(item) for item in value]) if value else "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{spoken(key)} {spell(item)}" for key, item in value.items())
+    return str(value)
+
+
+def answer(slot: str, value: Any) -> str:
+    """The sentence that tells a slot's value, which stands in it as `spell` spells it."""
+    owner = "My" if slot in _OWN else "The"
+    several = isinstance(value, (list, tuple)) and len(value) > 1
+    verb, words = ("are", spoken(slot)) if several else ("is", spoken(slot))
+    if several and not words.endswith("s"):
+        words += "s"
+    return f"{owner} {words} {verb} {spell(value)}."
 
 
 def asked(text: str, slots: Iterable[str]) -> tuple[str, ...]:

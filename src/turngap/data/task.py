@@ -140,6 +140,16 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """The value as the tools take it."""
     says: str = ""
     """The sentence that tells it; empty to make one from slot and value."""
+    source: Literal["text", "reference"] = "text"
+    """For derived facts: the task's text names the value, or only the reference does and the text leaves it open."""
+
+
+class Remark(msgspec.Struct, frozen=True, kw_only=True):
+    """Something to say when a question that names no slot touches it."""
+
+    says: str
+    about: str = ""
+    """Words of the questions it answers; empty for its own."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,6 +174,8 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """The first message, word for word."""
     facts: tuple[Fact, ...] = ()
     """What is told when asked for, and not before."""
+    remarks: tuple[Remark, ...] = ()
+    """What is said to questions without a slot, as far as they touch it."""
     unknown: tuple[str, ...] = ()
     """Slots that the user has no answer to, and says so."""
     changes: tuple[Change, ...] = ()
