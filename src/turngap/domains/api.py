@@ -1,0 +1,218 @@
+"""What the author of a domain writes with: everything a domain module needs is imported from here.
+
+A domain is a policy, a state type, and functions with type hints and docstrings::
+
+    class Booking(Record):
+        date: str
+        seats: int = 1
+
+    class Desk(State):
+        bookings: Table[Booking]
+
+    @write
+    def move_booking(desk: Desk, booking_id: str, date: str) -> Booking:
+        '''Move a booking to another day.'''
+        if booking_id not in desk.bookings:
+            raise ToolError(f"there is no booking {booking_id}")
+        return desk.bookings.change(booking_id, date=date)
+
+    DOMAIN = Domain(name="desk", policy=POLICY, state=Desk, database={"bookings": {...}}, tools=[move_booking])
+
+A tool's first parameter is the state where its type is one; the others are what the agent gives. A tool says no by
+raising `ToolError`, whose text the agent reads; every other exception is the domain's own fault. Nothing that a failed
+call wrote remains. A result is given to the agent as it is when it is text, else as JSON.
+
+docs/your-own-domain.md builds one from nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from turngap import jsonio
+from turngap.domains.blame import Blame
+from turngap.domains.difference import Difference
+from turngap.domains.frozen import StateError, thaw
+from turngap.domains.live import LiveWorld
+from turngap.domains.state import Pristine, Record, State, Table
+from turngap.domains.tool import Assertion, Check, Tool, ToolError
+from turngap.domains.world import SEALED, Setting, TableWorld
+from turngap.errors import DataError, DataFault, DomainFault, UsageError
+
+TIME_LIMIT = 10.0
+"""Seconds that one call of a tool may take where a domain says nothing."""
+
+
+def read(function: Callable[..., Any]) -> Tool:
+    """Make a function a tool that looks at the state. A write inside it is a fault; it may be called again."""
+    return Tool(function, "read")
+
+
+def write(function: Callable[..., Any]) -> Tool:
+    """Make a function a tool that may change the state. It is never called a second time for one call."""
+    return Tool(function, "write")
+
+
+def generic(function: Callable[..., Any]) -> Tool:
+    """Make a function a tool that has nothing to do with the state, such as a calculator or a hand-over."""
+    return Tool(function, "generic")
+
+
+def check(function: Callable[..., str | None]) -> Check:
+    """Make a function a policy check: ``(state, call) -> what rule the call would break now, or None``.
+
+    Checks do not stop a call. They tell graders and task makers what the policy forbids although the tools allow it.
+    """
+    return Check(function)
+
+
+def assertion(function: Callable[..., bool]) -> Assertion:
+    """Make a function an assertion that tasks can name: ``(state, arguments...) -> whether it holds``."""
+    return Assertion(function)
+
+
+class Domain:
+    """A policy, tools and a database that worlds are made of. Implements `turngap.domains.live.LiveDomain`.
+
+    Raises:
+        UsageError: two tools of one side bear one name, or a function asks for another state type.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        policy: str,
+        state: type[State],
+        tools: Sequence[Tool],
+        database: Mapping[str, Any] | Path | Callable[[], Mapping[str, Any]],
+        user_tools: Sequence[Tool] = (),
+        rules: Sequence[Check | Assertion] = (),
+        time_limit: float = TIME_LIMIT,
+    ) -> None:
+        """Describe a domain; nothing is loaded before the first world.
+
+        Args:
+            name: what tables call it.
+            policy: the agent's instructions.
+            state: the type that names the tables.
+            tools: the agent's, in the order in which it is told of them.
+            database: table -> key -> record, as JSON values or records; or a JSON file with that; or a function that
+                makes it, called once.
+            user_tools: in the user's hands.
+            rules: checks and assertions.
+            time_limit: seconds that one call of a tool may take.
+        """
+        self.name = name
+        self.policy = policy
+        self.state = state
+        self.tools = tuple(tools)
+        self.user_tools = tuple(user_tools)
+        self.checks = tuple(rule for rule in rules if isinstance(rule, Check))
+        self.assertions = {rule.name: rule for rule in rules if isinstance(rule, Assertion)}
+        self.time_limit = time_limit
+        self._database = database
+        self._setting: Setting | None = None
+        self._loading = threading.Lock()
+        for names in (
+            [tool.name for tool in self.tools],
+            [tool.name for tool in self.user_tools],
+            [rule.name for rule in rules],
+        ):
+            twice = sorted({one for one in names if names.count(one) > 1})
+            if twice:
+                raise UsageError(f"domain {name!r}: {twice[0]!r} is defined twice")
+        functions: list[Tool | Assertion] = [*self.tools, *self.user_tools, *self.assertions.values()]
+        for one in functions:
+            asked = one.signature.state
+            if asked is not None and not issubclass(state, asked):
+                raise UsageError(f"domain {name!r}: {one.name} asks for {asked.__name__}, not {state.__name__}")
+
+    def world(self, seed: int = 0, initial_state: dict[str, Any] | None = None) -> TableWorld:
+        """A new world, in time that does not depend on the size of the database. See `LiveDomain.world`.
+
+        `initial_state` is laid over the database: objects are merged key by key, null deletes a record.
+        """
+        setting = self._setting or self._load()
+        if not seed and not initial_state:
+            return TableWorld(setting, setting.start)
+        state = setting.start.fork(seed=seed)
+        try:
+            state.merge(initial_state or {})
+        except StateError as error:
+            raise DataFault(f"domain {self.name!r}: {error}") from None
+        state.seal(SEALED)
+        return TableWorld(setting, state)
+
+    def holds(self, world: LiveWorld, assertion: str, arguments: dict[str, Any]) -> bool:
+        """Whether an assertion holds in a world of this domain. See `LiveDomain.holds`."""
+        if assertion not in self.assertions:
+            known = ", ".join(self.assertions) or "none"
+            raise DataFault(f"domain {self.name!r} has no assertion {assertion!r}; known: {known}")
+        if not isinstance(world, TableWorld):
+            raise UsageError(f"domain {self.name!r}: the world is of another kind")
+        return self.assertions[assertion].holds(world.state, arguments)
+
+    def identity(self) -> dict[str, Any]:
+        """Name and digests of policy, tools and database."""
+        specs = [(tool.kind, tool.spec) for tool in (*self.tools, *self.user_tools)]
+        return {
+            "domain": self.name,
+            "policy": jsonio.digest(self.policy),
+            "tools": jsonio.digest(specs),
+            "database": (self._setting or self._load()).start.digest(),
+        }
+
+    def _load(self) -> Setting:
+        with self._loading:
+            if self._setting is None:
+                self._setting = Setting(
+                    name=self.name,
+                    start=self._first_state(),
+                    tools={
+                        "assistant": {tool.name: tool for tool in self.tools},
+                        "user": {tool.name: tool for tool in self.user_tools},
+                    },
+                    checks=self.checks,
+                    time_limit=self.time_limit,
+                )
+        return self._setting
+
+    def _first_state(self) -> State:
+        source = self._database
+        try:
+            if isinstance(source, Path):
+                data = jsonio.loads(source.read_bytes())
+            elif callable(source):
+                with Blame(f"the database of domain {self.name}", source, let=(StateError,)):
+                    data = source()
+            else:
+                data = source
+            state = self.state(Pristine(self.state, data))
+        except (OSError, jsonio.JsonError) as error:
+            raise DataError(str(error), file=str(source)) from None
+        except StateError as error:
+            raise DomainFault(f"the database of domain {self.name}: {error}") from None
+        state.seal(SEALED)
+        return state
+
+
+__all__ = [
+    "Difference",
+    "Domain",
+    "Record",
+    "State",
+    "StateError",
+    "Table",
+    "Tool",
+    "ToolError",
+    "assertion",
+    "check",
+    "generic",
+    "read",
+    "thaw",
+    "write",
+]

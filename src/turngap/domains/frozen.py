@@ -1,0 +1,198 @@
+"""Values that cannot change: what a state is made of.
+
+`freeze` turns a record into one whose every part is immutable, so that any number of worlds can share it; `thaw` gives
+plain dicts and lists back. `canonical` is the one meaning of equality that digests and diffs both use: keys and
+members of sets have no order, numbers count by value (30, 30.0 and Decimal("30.00") are one; 0.1 + 0.2 is 0.3), a
+numeric string is not a number, a boolean is not a number.
+
+Non-goals: this is no protection against code that means to break it (``dict.__setitem__(frozen, ...)`` works).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import math
+import uuid
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+
+from turngap import jsonio
+
+T = TypeVar("T")
+
+_LEAVES = (dt.date, dt.time, dt.timedelta, uuid.UUID)
+_DIGITS = 12
+"""Significant digits to which fractions kept as floats are equal: sums of the same amounts in any order agree."""
+
+
+class StateError(Exception):
+    """A value that a state cannot hold, or a write that is not allowed; the text names the place and the remedy."""
+
+
+def _refuse(*_: Any, **__: Any) -> NoReturn:
+    raise TypeError("a record of a state cannot be changed in place; use Table.change or thaw a copy and put it back")
+
+
+class FrozenDict(dict[str, Any]):
+    """A dict that refuses every change. Equal to a plain dict with the same items."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def copy(self) -> dict[str, Any]:
+        """A plain dict with the same (frozen) values."""
+        return dict(self)
+
+    def __copy__(self) -> FrozenDict:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> FrozenDict:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenDict, (dict(self),)
+
+
+class FrozenList(list[Any]):
+    """A list that refuses every change. Equal to a plain list with the same items."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+
+    def copy(self) -> list[Any]:
+        """A plain list with the same (frozen) values."""
+        return list(self)
+
+    def __copy__(self) -> FrozenList:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> FrozenList:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenList, (list(self),)
+
+
+class FrozenSet(frozenset[Any]):
+    """A frozenset that is iterated in sorted order, so that no hash seed reaches a result."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(sorted(super().__iter__(), key=lambda item: (type(item).__name__, item)))
+
+
+def freeze(value: Any, place: str = "") -> Any:  # noqa: C901 - one case a kind of value
+    """The same value with every part immutable: dict, list and set become their frozen kinds, Structs are rebuilt.
+
+    Args:
+        value: JSON values, Decimal, date, time, UUID, Enum, sets, and frozen msgspec Structs (`Record`) of these.
+        place: where it stands, for the error.
+
+    Raises:
+        StateError: a part has no JSON form or can be changed in place; the text names where.
+    """
+    kind = type(value)
+    if value is None or kind in (bool, int, FrozenDict, FrozenList):
+        return value
+    if kind is str:
+        if jsonio.clean(value) != value:
+            raise StateError(f"{_at(place)}: text with a lone surrogate cannot be stored")
+        return value
+    if kind in (float, Decimal):
+        if not math.isfinite(value):
+            raise StateError(f"{_at(place)}: {value} is not a JSON number")
+        return value
+    if isinstance(value, msgspec.Struct):
+        return _freeze_struct(value, place)
+    if isinstance(value, dict):
+        odd = next((key for key in value if type(key) is not str), None)
+        if odd is not None:
+            raise StateError(f"{_at(place)}: key {odd!r} is no text")
+        return FrozenDict({key: freeze(item, _under(place, key)) for key, item in value.items()})
+    if isinstance(value, (set, frozenset)):
+        return FrozenSet(freeze(item, f"{place}[]") for item in value)
+    if kind in (list, tuple):
+        items = (freeze(item, f"{place}[{index}]") for index, item in enumerate(value))
+        return FrozenList(items) if kind is list else tuple(items)
+    if isinstance(value, (*_LEAVES, enum.Enum)):
+        return value
+    raise StateError(
+        f"{_at(place)}: {kind.__module__}.{kind.__qualname__} has no JSON form; use JSON values or a Record"
+    )
+
+
+def _freeze_struct(value: msgspec.Struct, place: str) -> msgspec.Struct:
+    if not value.__struct_config__.frozen:
+        raise StateError(f"{_at(place)}: {type(value).__name__} can be changed in place; declare it with Record")
+    changed = {}
+    for name in value.__struct_fields__:
+        before = getattr(value, name)
+        after = freeze(before, _under(place, name))
+        if after is not before:
+            changed[name] = after
+    return msgspec.structs.replace(value, **changed) if changed else value
+
+
+def _under(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key
+
+
+def _at(place: str) -> str:
+    return place or "the value"
+
+
+def thaw(value: Any) -> Any:
+    """A copy that may be changed: Structs become dicts, frozen and plain containers become plain ones, sets lists.
+
+    The inverse of decoding: what it returns is what a database file holds for the value, with Decimal kept.
+    """
+    if isinstance(value, msgspec.Struct):
+        tag = value.__struct_config__.tag
+        head = {value.__struct_config__.tag_field: tag} if tag is not None else {}
+        return {**head, **{name: thaw(getattr(value, name)) for name in value.__struct_fields__}}
+    if isinstance(value, dict):
+        return {key: thaw(item) for key, item in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return [thaw(item) for item in sorted(value, key=canonical)]
+    if isinstance(value, (list, tuple)):
+        return [thaw(item) for item in value]
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, _LEAVES):
+        return msgspec.to_builtins(value)
+    return value
+
+
+def canonical(value: Any) -> bytes:
+    """One text per value, whatever the order of keys and the spelling of numbers. Takes what `freeze` takes."""
+    return msgspec.json.encode(_canonical(value), order="deterministic")
+
+
+def _canonical(value: Any) -> Any:
+    kind = type(value)
+    if value is None or kind in (str, bool, int):
+        return value
+    if kind in (float, Decimal):
+        return _number(value)
+    if kind in (FrozenDict, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_canonical(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return [msgspec.Raw(item) for item in sorted(map(canonical, value))]
+    return _canonical(thaw(value))
+
+
+def _number(value: float | Decimal) -> Any:
+    """An integer where the value is one, else the shortest decimal text as a raw JSON number."""
+    exact = Decimal(format(value, f".{_DIGITS}g")) if isinstance(value, float) and not value.is_integer() else value
+    if exact == int(exact):
+        return int(exact)
+    return msgspec.Raw(format(Decimal(exact).normalize(), "f").encode())

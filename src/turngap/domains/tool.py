@@ -1,0 +1,110 @@
+"""The functions of a domain: tools, policy checks, assertions. Written with the decorators of `turngap.domains.api`."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from turngap import jsonio
+from turngap.data import ToolCall, ToolSpec
+from turngap.domains.blame import Blame
+from turngap.domains.live import Kind
+from turngap.domains.signature import Signature
+from turngap.domains.state import State
+from turngap.errors import DataFault, UsageError
+
+_ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+
+
+class ToolError(Exception):
+    """A tool says no: the text is the result that the agent reads."""
+
+
+class Tool:
+    """A function that somebody in the conversation can call. Calling the object calls the function."""
+
+    def __init__(self, function: Callable[..., Any], kind: Kind) -> None:
+        self.function = function
+        self.kind: Kind = kind
+        self.signature = Signature(function)
+        self.name = self.signature.name
+        self.spec: ToolSpec = self.signature.spec()
+        self.is_async = inspect.iscoroutinefunction(function)
+        if kind != "generic" and self.signature.state is None:
+            raise UsageError(f"{self.name}: a {kind} tool needs the state as its first parameter")
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Call the function, as another tool of the domain may."""
+        return self.function(*values, **named)
+
+    def start(self, state: State, arguments: dict[str, Any]) -> Any:
+        """Call the function; of an asynchronous one this is a coroutine."""
+        return self.function(state, **arguments) if self.signature.state is not None else self.function(**arguments)
+
+
+class Check:
+    """A rule of the policy that the tools do not enforce: ``(state, call) -> the rule it would break, or None``."""
+
+    def __init__(self, function: Callable[[Any, ToolCall], str | None]) -> None:
+        self.function = function
+        self.name: str = function.__name__
+
+    def breach(self, state: State, call: ToolCall) -> str | None:
+        """The rule that the call would break in this state, or None.
+
+        Raises:
+            DomainFault: the check itself failed.
+        """
+        with Blame(f"check {self.name}", self.function):
+            return self.function(state, call)
+
+
+class Assertion:
+    """Something that a task can want to hold at the end: ``(state, arguments...) -> bool``."""
+
+    def __init__(self, function: Callable[..., bool]) -> None:
+        self.function = function
+        self.signature = Signature(function)
+        self.name = self.signature.name
+
+    def holds(self, state: State, arguments: dict[str, Any]) -> bool:
+        """Whether it holds.
+
+        Raises:
+            DataFault: the arguments do not fit. DomainFault: the assertion itself failed.
+        """
+        values = self.signature.read(arguments)
+        if isinstance(values, str):
+            raise DataFault(f"assertion {self.name}: {values}")
+        with Blame(f"assertion {self.name}", self.function):
+            return bool(self.function(state, **values))
+
+
+def render(value: Any) -> str:
+    """A tool's return value as the agent reads it: text as it is, all else as JSON in a stable form.
+
+    Members of sets and keys of dicts are sorted, fields of Records stand in their order, Decimals are numbers.
+
+    Raises:
+        TypeError: the value has no JSON form. ValueError: it holds NaN or an infinity.
+    """
+    if isinstance(value, str):
+        return jsonio.clean(value)
+    text = _ENCODER.encode(value)
+    if b"null" in text or b"Infinity" in text or b"NaN" in text:
+        _refuse_odd_numbers(value)
+    return text.decode()
+
+
+def _refuse_odd_numbers(value: Any) -> None:
+    if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+        raise ValueError(f"{value} is not a JSON number")
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, set)) else ():
+        _refuse_odd_numbers(item)
