@@ -1,4 +1,4 @@
-"""The one place where a failure of a domain's own code becomes a `DomainFault` that names function, file and line."""
+"""The one place where a failure of a domain's own code becomes an error that names function, file and line."""
 
 from __future__ import annotations
 
@@ -31,18 +31,28 @@ class Blame:
     """
 
     def __init__(
-        self, what: str, function: Callable[..., Any] | None = None, let: tuple[type[Exception], ...] = ()
+        self,
+        what: str,
+        function: Callable[..., Any] | None = None,
+        *,
+        file: str | None = None,
+        let: tuple[type[Exception], ...] = (),
+        raises: type[TurngapError] = DomainFault,
     ) -> None:
         """Say what is run.
 
         Args:
             what: for the message, such as ``tool move_booking``.
-            function: the author's function; the line is looked for in its file. None: the line is the last one.
+            function: the author's function; the line is looked for in its file.
+            file: that file, where there is no function. Without either the line is the last one.
             let: errors that have a meaning for the caller.
+            raises: what an error becomes.
         """
+        code = getattr(function, "__code__", None)
         self._what = what
-        self._file = function.__code__.co_filename if function is not None and hasattr(function, "__code__") else None
+        self._file = code.co_filename if code is not None else file
         self._let: tuple[type[Exception], ...] = (TurngapError, *let)
+        self._raises = raises
 
     def __enter__(self) -> None:
         return None
@@ -51,7 +61,7 @@ class Blame:
         if not isinstance(error, (Exception, SystemExit)) or isinstance(error, self._let):
             return
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        raise DomainFault(f"{self._what} failed{self._where(trace)}: {text}"[:1000]) from error
+        raise self._raises(f"{self._what} failed{self._where(trace)}: {text}"[:1000]) from error
 
     def _where(self, trace: TracebackType | None) -> str:
         frames = traceback.extract_tb(trace)
