@@ -221,29 +221,11 @@ class TaskConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Keep at most this many, the first ones."""
 
 
-class UserConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who speaks for the customer in a rollout."""
-
-    spec: str = "scripted"
-    """``scripted`` (no model), or a model that plays the user: ``openai/NAME``, ``local/smollm2``."""
-    base_url: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
-    temperature: float = 0.0
-    max_tokens: int = 512
-    seed: int | None = None
-    """Sent to the user's server, plus the number of the trial."""
-    extra_body: dict[str, Any] = {}
-    timeout: float = 120.0
-    give_up_after: float = 600.0
-    concurrency: int = 8
-    prices: Prices | None = None
-
-
 class AuditConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A second look at the user."""
 
-    user: UserConfig
-    """Who plays the user instead."""
+    user: ModelConfig
+    """Who plays the user instead, as in `RolloutConfig.user`."""
     share: float = 0.2
     """Of the tasks, drawn by the seed; at least one."""
 
@@ -255,7 +237,8 @@ class RolloutConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """``retail``, ``tau2:NAME``, ``FILE.py``, with options as a query."""
     tasks: TaskConfig
     model: ModelConfig
-    user: UserConfig = UserConfig()
+    user: ModelConfig = ModelConfig(spec="scripted", max_tokens=512)
+    """Who plays the user: ``scripted``, ``llm/openai/NAME``, ``recorded/FILE``; and how a model behind it is asked."""
     judge: JudgeConfig = JudgeConfig()
     """For assertions in natural language."""
     trials: int = 1
@@ -294,8 +277,8 @@ class RolloutConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return jsonio.digest(self)
 
 
-def _without_pace(asked: ModelConfig | UserConfig) -> dict[str, Any]:
-    """How somebody is asked, less what only decides how fast and at what price."""
+def _without_pace(asked: ModelConfig) -> dict[str, Any]:
+    """How a model is asked, less what only decides how fast and at what price."""
     settings: dict[str, Any] = msgspec.to_builtins(asked)
     for pace in ("timeout", "give_up_after", "concurrency", "prices"):
         settings.pop(pace)

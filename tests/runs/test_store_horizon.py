@@ -39,7 +39,7 @@ def old(tmp_path: Path, config: EvalConfig, conversations: list[Conversation], t
         store.add_conversations(conversations)
         store.put_trajectory("c0", trajectory)
     connection = sqlite3.connect(directory / "run.sqlite")
-    for table in ("horizon", "task", "trial"):
+    for table in ("horizon", "task", "trial", "reward"):
         connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version=1")
     connection.close()

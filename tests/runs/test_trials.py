@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from turngap.config import EvalConfig, ModelConfig, RolloutConfig, TaskConfig, UserConfig
+from turngap.config import EvalConfig, ModelConfig, RolloutConfig, TaskConfig
 from turngap.data import Cause, Conversation, Failure, Trajectory
 from turngap.data.task import Scenario, Task
 from turngap.errors import ConfigError, StoreError
@@ -25,7 +25,7 @@ def rollout() -> RolloutConfig:
         domain="boats",
         tasks=TaskConfig(path="tasks.json"),
         model=ModelConfig(spec="openai/pelican", base_url="http://u:secret@h/v1?key=secret"),
-        user=UserConfig(spec="openai/heron", base_url="http://u:secret@h/v1"),
+        user=ModelConfig(spec="llm/openai/heron", base_url="http://u:secret@h/v1"),
         trials=2,
     )
 
@@ -108,7 +108,7 @@ def test_what_decides_a_trial_may_not_change(tmp_path: Path, rollout: RolloutCon
     """Another user or limit is refused by name; another pace, judge or number of trials is not (RUN-02)."""
     RunStore.create(tmp_path / "run", rollout).close()
     for changed in (
-        msgspec.structs.replace(rollout, user=UserConfig(spec="scripted")),
+        msgspec.structs.replace(rollout, user=ModelConfig(spec="scripted")),
         msgspec.structs.replace(rollout, max_errors=3),
         msgspec.structs.replace(rollout, seed=9),
     ):
@@ -135,7 +135,7 @@ def test_runs_from_before_there_were_trials_can_be_read_and_go_on(
         store.add_conversations(conversations)
         store.put_horizon("c0", 0, trajectory)
     connection = sqlite3.connect(directory / "run.sqlite")
-    for table in ("task", "trial"):
+    for table in ("task", "trial", "reward"):
         connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version=2")
     connection.close()

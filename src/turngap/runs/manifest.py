@@ -17,7 +17,7 @@ import msgspec
 import turngap
 from turngap import config as settings
 from turngap import jsonio
-from turngap.config import EvalConfig, RolloutConfig, UserConfig
+from turngap.config import EvalConfig, ModelConfig, RolloutConfig
 from turngap.errors import ConfigError, StoreError
 from turngap.runs.blob import BlobError, Unpacker, pack
 from turngap.runs.database import Database
@@ -173,18 +173,18 @@ def installed() -> Versions:
 def without_secrets(config: AnySettings) -> AnySettings:
     """The configuration as it may be stored."""
     changed: dict[str, object] = {
-        "model": msgspec.structs.replace(config.model, base_url=_public(config.model.base_url)),
+        "model": _public_model(config.model),
         "judge": msgspec.structs.replace(config.judge, base_url=_public(config.judge.base_url)),
     }
     if isinstance(config, RolloutConfig):
-        changed["user"] = _public_user(config.user)
+        changed["user"] = _public_model(config.user)
         if config.audit is not None:
-            changed["audit"] = msgspec.structs.replace(config.audit, user=_public_user(config.audit.user))
+            changed["audit"] = msgspec.structs.replace(config.audit, user=_public_model(config.audit.user))
     return msgspec.structs.replace(config, **changed)
 
 
-def _public_user(user: UserConfig) -> UserConfig:
-    return msgspec.structs.replace(user, base_url=_public(user.base_url))
+def _public_model(model: ModelConfig) -> ModelConfig:
+    return msgspec.structs.replace(model, base_url=_public(model.base_url))
 
 
 def _public(url: str | None) -> str | None:

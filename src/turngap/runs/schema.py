@@ -70,7 +70,7 @@ def create_trial_tables(connection: sqlite3.Connection, *, temporary: bool = Fal
     """Format 3: live tasks and their trials.
 
     `player` tells the trials with the run's own user from those with the one of an audit; `before` holds the failures
-    of earlier tries at the same trial.
+    of earlier tries at the same trial. `reward.key` is what a reward was given for, and by whom.
     """
     kind = "TEMP " if temporary else ""
     connection.execute(
@@ -80,6 +80,10 @@ def create_trial_tables(connection: sqlite3.Connection, *, temporary: bool = Fal
     connection.execute(
         f"CREATE {kind}TABLE trial (player TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL,"
         " errored INTEGER NOT NULL, before BLOB NOT NULL, body BLOB NOT NULL, UNIQUE (task, trial, player))"
+    )
+    connection.execute(
+        f"CREATE {kind}TABLE reward (player TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL,"
+        " key TEXT NOT NULL, errored INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (task, trial, player))"
     )
 
 

@@ -136,6 +136,11 @@ class Trials:
             for trial, before, body in self._database.rows(sql, (player, task))
         ]
 
+    def tries(self, task: str, *, player: Player = MAIN) -> dict[int, int]:
+        """Trial -> how often it was begun; reads no trajectory."""
+        sql = "SELECT trial, before FROM trial WHERE player = ? AND task = ? ORDER BY trial"
+        return {trial: 1 + len(self._read(_failures, body)) for trial, body in self._database.rows(sql, (player, task))}
+
     def measured(self, *, player: Player = MAIN) -> set[tuple[str, int]]:
         """Task and number of the trials that have a trajectory; reads none of them."""
         sql = "SELECT task, trial FROM trial WHERE player = ? AND NOT errored"
