@@ -70,6 +70,11 @@ def question(*choices: Sequence[str]) -> str:
     return f"Could you tell me the {', or else the '.join(sets)}, please?"
 
 
+def slots_known() -> tuple[str, ...]:
+    """Slots that have usual names of their own, whatever the task."""
+    return tuple(_ALIASES)
+
+
 def spell(value: Any) -> str:
     """How a value is said: strings as they are, lists as "a, b and c", true and false as yes and no."""
     if value is None:
