@@ -67,6 +67,7 @@ class _Log:
         self.usage = Usage()
         self.steps = 0
         self.errors = 0
+        self.answer_seconds = 0.0
         self.fault: UserFault | None = None
 
     def add(self, event: Event) -> None:
@@ -119,13 +120,14 @@ async def play(model: Model, user: User, world: World, brief: Brief) -> Trajecto
 
 
 def _ending(log: _Log, user: User) -> dict[str, Any]:
-    """How a live episode ended: ``termination``, and ``user_fault`` where the user failed."""
+    """How a live episode ended (``termination``, ``user_fault`` where the user failed), and what the answers took."""
+    found: dict[str, Any] = {"answer_seconds": log.answer_seconds}
     if log.fault is not None:
         kind = getattr(log.fault, "kind", type(log.fault).__name__)
-        return {"termination": Termination.USER_ERROR.value, "user_fault": {"kind": kind, "detail": str(log.fault)}}
-    if log.problems:
-        return {"termination": Termination(log.problems[0].category.value).value}
-    return {"termination": (user.left or Termination.USER_STOP).value}
+        fault = {"kind": kind, "detail": str(log.fault)}
+        return {**found, "termination": Termination.USER_ERROR.value, "user_fault": fault}
+    ending = Termination(log.problems[0].category.value) if log.problems else user.left or Termination.USER_STOP
+    return {**found, "termination": ending.value}
 
 
 async def _loop(model: Model, user: User, world: World, brief: Brief, log: _Log) -> None:
@@ -172,6 +174,7 @@ async def _step(model: Model, world: World, brief: Brief, log: _Log) -> bool:
         return False
     log.steps += 1
     log.usage += prediction.usage
+    log.answer_seconds += prediction.seconds
     outcome = world.answer(prediction.message, prediction.finish)
     if isinstance(outcome, Awaitable):
         outcome = await outcome

@@ -11,7 +11,16 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from turngap.data import Cause, Failure
-from turngap.errors import ContextOverflow, DataFault, EndpointError, JudgeError, TurngapError, UnitError
+from turngap.errors import (
+    ContextOverflow,
+    DataFault,
+    DomainFault,
+    EndpointError,
+    JudgeError,
+    TurngapError,
+    UnitError,
+    UserFault,
+)
 
 T = TypeVar("T")
 
@@ -19,6 +28,8 @@ _CAUSES: tuple[tuple[type[UnitError], Cause], ...] = (
     (EndpointError, Cause.ENDPOINT),
     (JudgeError, Cause.JUDGE),
     (DataFault, Cause.DATA),
+    (DomainFault, Cause.DOMAIN),
+    (UserFault, Cause.USER),
     # Gold history is the recording's: when it does not fit, no model is to blame (the closed loop decides for itself).
     (ContextOverflow, Cause.DATA),
 )
@@ -37,7 +48,7 @@ async def capture(work: Awaitable[T], *, judging: bool = False) -> T | Failure:
         cause = next((cause for kind, cause in _CAUSES if isinstance(error, kind)), Cause.HARNESS)
         if judging and cause in (Cause.ENDPOINT, Cause.DATA):
             cause = Cause.JUDGE
-        return Failure(cause=cause, reason=_one_line(str(error)), kind=_kind(error))
+        return Failure(cause=cause, reason=_one_line(str(error)), kind=_kind(error), attempts=error.attempts)
     except TurngapError:
         raise
     except Exception as error:  # noqa: BLE001 - the capture point: an internal error costs one unit, not the run

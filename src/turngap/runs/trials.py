@@ -1,4 +1,4 @@
-"""Live tasks and their trials inside a run directory: the part of the store that only rollouts use.
+"""Live tasks, their trials and rewards inside a run directory: the part of the store that only rollouts use.
 
 A trial is named by its task, its number, and by who played the user: the run's own user (`MAIN`) or the second one of
 an audit (`AUDIT`). One row a trial, so no trial can be there twice; the failures of earlier tries stay beside the
@@ -16,6 +16,7 @@ import msgspec
 
 from turngap import jsonio
 from turngap.data import Failure, Trajectory
+from turngap.data.reward import Reward
 from turngap.data.task import Task
 from turngap.errors import ConfigError, StoreError
 from turngap.runs.blob import BlobError, Unpacker, pack
@@ -32,6 +33,7 @@ _NAMED = 3  # ids that a message lists
 
 _task: Unpacker[Task] = Unpacker(Task)
 _trajectory: Unpacker[Trajectory | Failure] = Unpacker(Trajectory | Failure)
+_reward: Unpacker[Reward | Failure] = Unpacker(Reward | Failure)
 _failure: Unpacker[Failure] = Unpacker(Failure)
 _failures: Unpacker[tuple[Failure, ...]] = Unpacker(tuple[Failure, ...])
 
@@ -150,6 +152,30 @@ class Trials:
         """The trials that could not be measured."""
         sql = "SELECT task, trial, body FROM trial WHERE player = ? AND errored ORDER BY task, trial"
         return {(task, trial): self._read(_failure, body) for task, trial, body in self._database.rows(sql, (player,))}
+
+    # ---- rewards
+
+    def put_reward(self, task: str, trial: int, result: Reward | Failure, key: str, *, player: Player = MAIN) -> None:
+        """Commit what a trial is worth; replaces an earlier reward.
+
+        Args:
+            task: id.
+            trial: number.
+            result: the reward, or why there is none.
+            key: digest of what was graded and by whom: a stored reward with another key is stale.
+            player: who played the user.
+        """
+        self._database.write(
+            "INSERT OR REPLACE INTO reward VALUES (?, ?, ?, ?, ?, ?)",
+            (player, task, trial, key, isinstance(result, Failure), pack(result)),
+        )
+
+    def rewards(self, task: str, *, player: Player = MAIN) -> dict[int, tuple[str, Reward | Failure]]:
+        """Trial -> (key, reward) of a task, in order."""
+        sql = "SELECT trial, key, body FROM reward WHERE player = ? AND task = ? ORDER BY trial"
+        return {
+            trial: (key, self._read(_reward, body)) for trial, key, body in self._database.rows(sql, (player, task))
+        }
 
     def _read(self, unpack: Unpacker[T], body: bytes) -> T:
         try:
