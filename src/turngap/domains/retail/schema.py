@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from turngap import jsonio
-from turngap.domains.state import Record
+from turngap.domains.api import Record
 from turngap.errors import DataError
 
 Status = Literal[
