@@ -21,7 +21,7 @@ from turngap.users.lapse import Lapse, LapseKind
 from turngap.users.signals import parse
 
 _ROLE = re.compile(
-    r"\bhow (can|may) i (help|assist) you\b|\banything else (that )?i can (help|assist|do)\b|\bas an ai\b"
+    r"\bhow (can|may) i (help|assist) you\b|\banything else (that )?i can (help|assist|do for you)\b|\bas an ai\b"
     r"|language model|\bthank you for contacting\b|\bi(?:'ll| will) transfer you\b|\blook (that|it|this) up for you"
     r"|\bi(?:'ve| have) (processed|issued|cancell?ed|updated|initiated|submitted) your\b"
     r"|\byour (order|booking|reservation|refund|account|request) (has|have) been\b",

@@ -59,7 +59,7 @@ _SAYING = re.compile(
     r"^(?:then |suddenly |also |abruptly |you (?:should |can )?|and )*"
     r"(?:(?P<say>say|mention|insist|answer|respond|reply|tell (?:it|them|him|her|(?:the )?agent))"
     r"(?: exactly)?(?: with)?(?: that)?"
-    r"|(?P<ask>ask(?: (?:the|it|them) ?(?:agent)?)? (?=how|what|when|which|whether|if|why|who))"
+    r"|(?P<ask>ask(?: the agent| it| them)?(?= (?:how|what|when|which|whether|if|why|who)\b))"
     r"|(?P<want>ask to|(?:you )?want to|add another request and also want to|change your mind and (?:ask|want) to)"
     r"|(?P<wish>ask for|change your mind to)|(?P<give>provide|give))\s+(?P<rest>.+)$",
     re.IGNORECASE | re.DOTALL,
@@ -68,7 +68,7 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
 _USER_ID = re.compile(r"\b[a-z]+_[a-z]+_\d+\b")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _ZIP = re.compile(r"(?:zip ?code|zip|,)?\s*\b(\d{5})\b", re.IGNORECASE)
-_NAME = re.compile(r"\b(?:You are|You're|Your name is|named)\s+(?P<first>[A-Z][a-z]+)(?:\s+(?P<last>[A-Z][a-z]+))?")
+_NAME = re.compile(r"\b(?:You are|You're|Your? name is|named)\s+(?P<first>[A-Z][a-z]+)(?:\s+(?P<last>[A-Z][a-z]+))?")
 _FOUND_BY_AGENT = re.compile(r"(^|_)ids?$|^(summary|expression|amount|price|total\w*|nonfree\w*|flight_number)$")
 _GIVES_UP = re.compile(r"^\W*(?:\w+ )?(move on|end the|accept|hang up|do nothing|no action)\b", re.IGNORECASE)
 _STUBBORN = re.compile(r"\b(insist\w*|persist\w*|do(?:n't| not) accept the first)\b", re.IGNORECASE)
@@ -220,19 +220,21 @@ def _as_said(direction: str, lead: str = "") -> str:
     """What the user says who is told "say that ...", "ask whether ...", "you want to ..."."""
     direction = direction.strip().rstrip(".")
     match = _SAYING.match(direction)
+    if match is not None and match["ask"]:
+        return f"Could you tell me {_lower(first_person(match['rest']))}?"
     if match is None:
-        said = (
-            f"please {direction}"
-            if re.match(r"(only|do|don't|exchange|return|cancel|change)\b", direction)
-            else direction
-        )
+        orders = re.match(r"(only|do|don't|exchange|return|cancel|change)\b", direction)
+        said = f"please {direction}" if orders else direction
     elif match["say"] or match["give"]:
         said = match["rest"].strip("'\"")
-    elif match["ask"]:
-        said = f"could you tell me {match['rest']}"
     elif match["want"]:
         said = f"I would like to {match['rest']}"
     else:
         said = f"I would like {match['rest']}"
-    said = first_person(lead + (said[:1].lower() + said[1:] if lead and not said.startswith("I ") else said))
-    return f"{said[:1].upper()}{said[1:]}{'?' if said.lower().startswith('could you') else '.'}"
+    said = first_person(lead + (_lower(said) if lead else said))
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _lower(text: str) -> str:
+    """The text as the rest of a sentence."""
+    return text if re.match(r"I\b", text) else text[:1].lower() + text[1:]
