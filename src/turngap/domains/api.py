@@ -33,11 +33,14 @@ from pathlib import Path
 from typing import Any
 
 from turngap import jsonio
+from turngap.data.task import Side
+from turngap.domains import initial
 from turngap.domains.blame import Blame
 from turngap.domains.difference import Difference
 from turngap.domains.frozen import StateError, thaw
 from turngap.domains.live import LiveWorld
-from turngap.domains.state import Pristine, Record, State, Table
+from turngap.domains.state import Pristine, State
+from turngap.domains.table import Record, Table
 from turngap.domains.tool import Assertion, Check, Tool, ToolError
 from turngap.domains.world import SEALED, Setting, TableWorld
 from turngap.errors import DataError, DataFault, DomainFault, UsageError
@@ -78,7 +81,8 @@ class Domain:
     """A policy, tools and a database that worlds are made of. Implements `turngap.domains.live.LiveDomain`.
 
     Raises:
-        UsageError: two tools of one side bear one name, or a function asks for another state type.
+        UsageError: two tools of one side bear one name, a function asks for another state type, or the state type's
+            declaration makes no sense.
     """
 
     def __init__(
@@ -106,6 +110,10 @@ class Domain:
             rules: checks and assertions.
             time_limit: seconds that one call of a tool may take.
         """
+        try:
+            state.layout()
+        except StateError as error:
+            raise UsageError(f"domain {name!r}: {error}") from None
         self.name = name
         self.policy = policy
         self.state = state
@@ -134,20 +142,35 @@ class Domain:
     def world(self, seed: int = 0, initial_state: dict[str, Any] | None = None) -> TableWorld:
         """A new world, in time that does not depend on the size of the database. See `LiveDomain.world`.
 
-        `initial_state` is laid over the database: objects are merged key by key, null deletes a record.
+        Data of the initial state is laid over the database: objects are merged key by key, null deletes a record.
         """
         setting = self._setting or self._load()
-        if not seed and not initial_state:
-            return TableWorld(setting, setting.start)
-        state = setting.start.fork(seed=seed)
+        start = setting.start.seeded(seed) if seed else setting.start
+        if not initial_state:
+            return TableWorld(setting, start)
+        state = start.fork()
+        beginning = initial.read(initial_state, self.name)
         try:
-            state.merge(initial_state or {})
+            for patch in beginning.patches():
+                state.merge(patch)
         except StateError as error:
-            raise DataFault(f"domain {self.name!r}: {error}") from None
+            raise DataFault(f"domain {self.name!r}: initial state: {error}") from None
         state.seal(SEALED)
-        return TableWorld(setting, state)
+        world = TableWorld(setting, state)
+        for call, side, required in beginning.calls():
+            result = world.call(call, requestor=side)
+            if required and result.error:
+                raise DataFault(f"domain {self.name!r}: initial state: {call.name} gave {result.content}")
+        return TableWorld(setting, world.state)
 
-    def holds(self, world: LiveWorld, assertion: str, arguments: dict[str, Any]) -> bool:
+    def holds(
+        self,
+        world: LiveWorld,
+        assertion: str,
+        arguments: dict[str, Any],
+        *,
+        requestor: Side = "assistant",  # noqa: ARG002 - here one function serves both sides
+    ) -> bool:
         """Whether an assertion holds in a world of this domain. See `LiveDomain.holds`."""
         if assertion not in self.assertions:
             known = ", ".join(self.assertions) or "none"

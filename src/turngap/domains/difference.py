@@ -12,7 +12,8 @@ import msgspec
 
 from turngap import jsonio
 from turngap.domains.frozen import canonical, thaw
-from turngap.domains.state import FIELDS, State, Table
+from turngap.domains.state import State
+from turngap.domains.table import FIELDS, Table
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +41,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _ABSENT: Any = object()
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
 _MOST_SHOWN = 200
 
 
@@ -97,4 +99,4 @@ def _walk(path: str, old: Any, new: Any) -> Iterator[_Found]:
 
 
 def _json(value: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.Encoder(decimal_format="number").encode(value))
+    return msgspec.json.decode(_ENCODER.encode(value))

@@ -14,19 +14,21 @@ import datetime as dt
 import enum
 import math
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import msgspec
 
 from turngap import jsonio
 
-T = TypeVar("T")
-
-_LEAVES = (dt.date, dt.time, dt.timedelta, uuid.UUID)
+_SCALARS = (bool, int, float, Decimal, str)
+_WRITTEN_OUT = (dt.date, dt.time, dt.timedelta, uuid.UUID)
+"""Values that JSON holds as text."""
 _DIGITS = 12
 """Significant digits to which fractions kept as floats are equal: sums of the same amounts in any order agree."""
+_MOST_ZEROS = 400
+"""Decimals with more digits before or behind the point are spelled with an exponent."""
 
 
 class StateError(Exception):
@@ -85,10 +87,22 @@ class FrozenSet(frozenset[Any]):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(sorted(super().__iter__(), key=lambda item: (type(item).__name__, item)))
+        return iter(ordered(super().__iter__()))
 
 
-def freeze(value: Any, place: str = "") -> Any:  # noqa: C901 - one case a kind of value
+def ordered(items: Iterable[Any]) -> list[Any]:
+    """The members of a set in an order that depends on nothing else: by value where they have one, else by content."""
+    found = list(items)
+    for kinds in (str, (int, float, Decimal)):
+        if all(isinstance(item, kinds) for item in found):
+            return sorted(found)
+    return sorted(found, key=canonical)
+
+
+_AS_THEY_ARE = (bool, int, FrozenDict, FrozenList, FrozenSet)
+
+
+def freeze(value: Any, place: str = "") -> Any:
     """The same value with every part immutable: dict, list and set become their frozen kinds, Structs are rebuilt.
 
     Args:
@@ -99,38 +113,46 @@ def freeze(value: Any, place: str = "") -> Any:  # noqa: C901 - one case a kind 
         StateError: a part has no JSON form or can be changed in place; the text names where.
     """
     kind = type(value)
-    if value is None or kind in (bool, int, FrozenDict, FrozenList):
+    if value is None or kind in _AS_THEY_ARE:
         return value
     if kind is str:
-        if jsonio.clean(value) != value:
-            raise StateError(f"{_at(place)}: text with a lone surrogate cannot be stored")
-        return value
+        return _whole_text(value, place)
     if kind in (float, Decimal):
         if not math.isfinite(value):
             raise StateError(f"{_at(place)}: {value} is not a JSON number")
         return value
+    if isinstance(value, (dict, list, tuple, set, frozenset)):
+        return _freeze_container(value, place)
     if isinstance(value, msgspec.Struct):
         return _freeze_struct(value, place)
-    if isinstance(value, dict):
-        odd = next((key for key in value if type(key) is not str), None)
-        if odd is not None:
-            raise StateError(f"{_at(place)}: key {odd!r} is no text")
-        return FrozenDict({key: freeze(item, _under(place, key)) for key, item in value.items()})
-    if isinstance(value, (set, frozenset)):
-        return FrozenSet(freeze(item, f"{place}[]") for item in value)
-    if kind in (list, tuple):
-        items = (freeze(item, f"{place}[{index}]") for index, item in enumerate(value))
-        return FrozenList(items) if kind is list else tuple(items)
-    if isinstance(value, (*_LEAVES, enum.Enum)):
+    if isinstance(value, (*_WRITTEN_OUT, enum.Enum)):
         return value
     raise StateError(
         f"{_at(place)}: {kind.__module__}.{kind.__qualname__} has no JSON form; use JSON values or a Record"
     )
 
 
+def _whole_text(value: str, place: str) -> str:
+    if value.isascii() or jsonio.clean(value) == value:
+        return value
+    raise StateError(f"{_at(place)}: text with a lone surrogate cannot be stored")
+
+
+def _freeze_container(value: Any, place: str) -> Any:
+    if isinstance(value, dict):
+        odd = next((key for key in value if type(key) is not str), None)
+        if odd is not None:
+            raise StateError(f"{_at(place)}: the key {odd!r} is no text")
+        return FrozenDict({_whole_text(key, place): freeze(item, _under(place, key)) for key, item in value.items()})
+    items = (freeze(item, f"{place}[{index}]") for index, item in enumerate(value))
+    if isinstance(value, list):
+        return FrozenList(items)
+    return tuple(items) if isinstance(value, tuple) else FrozenSet(items)
+
+
 def _freeze_struct(value: msgspec.Struct, place: str) -> msgspec.Struct:
     if not value.__struct_config__.frozen:
-        raise StateError(f"{_at(place)}: {type(value).__name__} can be changed in place; declare it with Record")
+        raise StateError(f"{_at(place)}: {type(value).__name__} can be changed in place; declare it as a Record")
     changed = {}
     for name in value.__struct_fields__:
         before = getattr(value, name)
@@ -149,23 +171,24 @@ def _at(place: str) -> str:
 
 
 def thaw(value: Any) -> Any:
-    """A copy that may be changed: Structs become dicts, frozen and plain containers become plain ones, sets lists.
+    """A copy that may be changed: Structs become dicts, frozen containers plain ones, sets sorted lists.
 
-    The inverse of decoding: what it returns is what a database file holds for the value, with Decimal kept.
+    What it returns is what a database file holds for the value, except that a Decimal stays one.
     """
+    if value is None or type(value) in _SCALARS:
+        return value
     if isinstance(value, msgspec.Struct):
-        tag = value.__struct_config__.tag
-        head = {value.__struct_config__.tag_field: tag} if tag is not None else {}
-        return {**head, **{name: thaw(getattr(value, name)) for name in value.__struct_fields__}}
+        config = value.__struct_config__
+        head = {config.tag_field: config.tag} if config.tag is not None else {}
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        return {**head, **{written: thaw(getattr(value, name)) for written, name in names}}
     if isinstance(value, dict):
         return {key: thaw(item) for key, item in value.items()}
-    if isinstance(value, (set, frozenset)):
-        return [thaw(item) for item in sorted(value, key=canonical)]
     if isinstance(value, (list, tuple)):
         return [thaw(item) for item in value]
-    if isinstance(value, enum.Enum):
-        return value.value
-    if isinstance(value, _LEAVES):
+    if isinstance(value, (set, frozenset)):
+        return [thaw(item) for item in ordered(value)]
+    if isinstance(value, (*_WRITTEN_OUT, enum.Enum)):
         return msgspec.to_builtins(value)
     return value
 
@@ -181,18 +204,26 @@ def _canonical(value: Any) -> Any:
         return value
     if kind in (float, Decimal):
         return _number(value)
-    if kind in (FrozenDict, dict):
+    if isinstance(value, dict):
         return {key: _canonical(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_canonical(item) for item in value]
     if isinstance(value, (set, frozenset)):
-        return [msgspec.Raw(item) for item in sorted(map(canonical, value))]
-    return _canonical(thaw(value))
+        return [_canonical(item) for item in ordered(value)]
+    if isinstance(value, (msgspec.Struct, *_WRITTEN_OUT, enum.Enum)):
+        return _canonical(thaw(value))
+    raise StateError(f"{kind.__module__}.{kind.__qualname__} has no JSON form")
 
 
 def _number(value: float | Decimal) -> Any:
-    """An integer where the value is one, else the shortest decimal text as a raw JSON number."""
-    exact = Decimal(format(value, f".{_DIGITS}g")) if isinstance(value, float) and not value.is_integer() else value
-    if exact == int(exact):
-        return int(exact)
-    return msgspec.Raw(format(Decimal(exact).normalize(), "f").encode())
+    """An integer, or a raw JSON number with as few digits as say the value."""
+    if isinstance(value, float):
+        if value.is_integer():
+            return int(value)
+        value = Decimal(format(value, f".{_DIGITS}g"))
+    if abs(value.adjusted()) > _MOST_ZEROS:
+        return msgspec.Raw(str(value.normalize()).encode())
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return msgspec.Raw(b"0" if text == "-0" else text.encode())

@@ -20,6 +20,8 @@ from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
 
+_CANCELLED = "it cancelled itself"
+
 
 class TimeUp(BaseException):
     """The time limit is reached. No `Exception`, so that the interrupted code does not take it for one of its own."""
@@ -34,28 +36,46 @@ def within(seconds: float, function: Callable[[], T]) -> T:
     free = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
     if free and signal.getitimer(signal.ITIMER_REAL)[0] == 0.0:
         return _by_alarm(seconds, function)
-    return apart(seconds, function)
+    return _apart(seconds, function)
 
 
 async def within_soon(seconds: float, coroutine: Coroutine[Any, Any, T]) -> T:
     """Await a coroutine while others go on.
 
     Raises:
-        TimeUp: it took longer than `seconds`.
+        TimeUp: it took longer than `seconds`. RuntimeError: it cancelled itself.
     """
     task = asyncio.ensure_future(coroutine)
+    task.add_done_callback(_look_away)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
     finally:
         task.cancel()  # does nothing to a finished one
     if not done:
-        task.add_done_callback(_look_away)
         raise TimeUp
+    if task.cancelled():
+        raise RuntimeError(_CANCELLED)
     return task.result()
 
 
+def to_its_end(seconds: float, coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in an event loop of its own, in a thread of its own, whatever runs here.
+
+    Raises:
+        TimeUp: it took longer than `seconds`. RuntimeError: it cancelled itself.
+    """
+
+    def run() -> T:
+        try:
+            return asyncio.run(coroutine)
+        except asyncio.CancelledError:
+            raise RuntimeError(_CANCELLED) from None
+
+    return _apart(seconds, run)
+
+
 def _look_away(task: asyncio.Future[Any]) -> None:
-    """Fetch a late error, so that the event loop does not report it."""
+    """Take note of an error that comes late, so that the event loop does not report it."""
     if not task.cancelled():
         task.exception()
 
@@ -89,8 +109,8 @@ class _Caught:
         return True
 
 
-def apart(seconds: float, function: Callable[[], T]) -> T:
-    """Like `within`, always in a thread of its own: there an event loop can be run, whatever runs here."""
+def _apart(seconds: float, function: Callable[[], T]) -> T:
+    """Call a function in a thread of its own, which is left behind when its time is up."""
     found: list[T] = []
     caught = _Caught()
 

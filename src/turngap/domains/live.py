@@ -32,11 +32,10 @@ from turngap.data import (
     ToolMessage,
     ToolSpec,
 )
+from turngap.data.task import Side
 from turngap.domains.base import Expectation, Outcome
 from turngap.domains.difference import Difference
 
-Requestor = Literal["assistant", "user"]
-"""Whose tools a call is for."""
 Kind = Literal["read", "write", "generic"]
 """What a tool does to the state: looks at it, may change it, has nothing to do with it."""
 
@@ -77,7 +76,7 @@ class LiveWorld(ABC):
     _spoke = False
 
     @abstractmethod
-    def reply(self, call: ToolCall, *, requestor: Requestor = "assistant") -> Reply:
+    def reply(self, call: ToolCall, *, requestor: Side = "assistant") -> Reply:
         """Run one call to its end, and wait for it where the tool is asynchronous.
 
         Raises:
@@ -86,13 +85,21 @@ class LiveWorld(ABC):
         """
         ...
 
-    async def reply_soon(self, call: ToolCall, *, requestor: Requestor = "assistant") -> Reply:
+    async def reply_soon(self, call: ToolCall, *, requestor: Side = "assistant") -> Reply:
         """Like `reply`, but other trials go on while an asynchronous tool waits."""
         return self.reply(call, requestor=requestor)
 
-    def call(self, call: ToolCall, *, requestor: Requestor = "assistant") -> ToolMessage:
+    def call(self, call: ToolCall, *, requestor: Side = "assistant") -> ToolMessage:
         """The result of one call; raises as `reply` does."""
         return self.reply(call, requestor=requestor).message
+
+    def breaches(self, call: ToolCall) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
+        """The rules of the policy that the call would break now, as far as the domain can check them itself.
+
+        Raises:
+            DomainFault: a check failed.
+        """
+        return ()
 
     @abstractmethod
     def digest(self) -> str:
@@ -193,7 +200,7 @@ class LiveDomain(Protocol):
 
         Args:
             seed: for a domain that leaves something to chance.
-            initial_state: what a task changes in the database before the conversation begins.
+            initial_state: what a task changes before the conversation begins (`turngap.data.Task.initial_state`).
 
         Raises:
             DataFault: the initial state does not fit the domain.
@@ -201,8 +208,16 @@ class LiveDomain(Protocol):
         """
         ...
 
-    def holds(self, world: LiveWorld, assertion: str, arguments: dict[str, Any]) -> bool:
+    def holds(
+        self, world: LiveWorld, assertion: str, arguments: dict[str, Any], *, requestor: Side = "assistant"
+    ) -> bool:
         """Whether an assertion of the domain holds in a world.
+
+        Args:
+            world: one of this domain.
+            assertion: its name.
+            arguments: what it is told.
+            requestor: on whose side it is defined, where the domain has two.
 
         Raises:
             DataFault: there is no such assertion, or the arguments do not fit it.

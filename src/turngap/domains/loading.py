@@ -1,8 +1,8 @@
 """From what a person types to a domain: ``retail?seed=3``, ``tau2:airline``, ``desk.py``, ``package.module:DOMAIN``.
 
-A domain file is a Python module with a `DOMAIN`: the domain, or a function that makes it from the spec's options. Code
-is loaded only from what the person names; no data file can name any. Short names are those of `turngap.domains.REGISTRY`;
-packages add theirs by entry points of the group ``turngap.domains``.
+A domain file is a Python module with a `DOMAIN`: the domain, or a function that makes it from the spec's options.
+Code is loaded only from what the person names; no data file can name any. Short names are those of
+`turngap.domains.REGISTRY`; packages add theirs by entry points of the group ``turngap.domains``.
 """
 
 from __future__ import annotations

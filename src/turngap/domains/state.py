@@ -1,6 +1,6 @@
-"""State: tables of records, copy-on-write.
+"""State: what the tools of a domain act on, copy-on-write.
 
-A domain's state type names its tables::
+A domain's state type names its tables, and fields of its own if it has any::
 
     class Desk(State):
         bookings: Table[Booking]
@@ -10,58 +10,56 @@ One `Pristine` holds the database as it was loaded; it is frozen and shared. A `
 so that a new one costs the same whatever the size of the database, and a fork costs nothing until somebody writes.
 Records are immutable values: reading hands out the shared one, writing puts another in its place.
 
-The digest of a state is the sum of one hash per record. Thus it can be kept up from the changed records alone, and it
-depends on nothing but the content: not on the history, the order of keys or the database that the state started from.
-
 Non-goals: transactions (a world runs each call on a fork and keeps it or drops it), indexes, foreign keys.
 """
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import typing
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 import msgspec
 
-from turngap.domains.frozen import StateError, canonical, freeze, thaw
+from turngap.domains.frozen import StateError, thaw
+from turngap.domains.table import FIELDS, Gate, Rows, Table
 
-R = TypeVar("R")
-
-FIELDS = ""
-"""Name of the pseudo-table that holds the fields of a state that are no tables."""
 _MODULUS = 1 << 256
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of the records of a table: an immutable value with typed fields."""
+class Layout:
+    """What a state type declares.
 
+    Raises:
+        StateError: a name that states use themselves, or a type hint that cannot be resolved.
+    """
 
-class _Entry:
-    """What a state holds in place of a pristine record; shared between forks. `record` is None when it was deleted."""
+    def __init__(self, kind: type[State], defaults: Mapping[str, Any]) -> None:
+        self.name = kind.__name__
+        self.defaults = defaults
+        """Field -> the value that it has where the data holds none."""
+        try:
+            hints = typing.get_type_hints(kind)
+        except NameError as error:
+            raise StateError(f"{self.name}: a type hint cannot be resolved: {error}") from None
+        declared = {name: hint for name, hint in hints.items() if not name.startswith("_")}
+        taken = next((name for name in declared if hasattr(State, name)), None)
+        if taken is not None:
+            raise StateError(f"{self.name}.{taken}: states have something of this name already; use another")
+        is_table = {name: typing.get_origin(hint) is Table for name, hint in declared.items()}
+        self.tables = {name: typing.get_args(hint)[0] for name, hint in declared.items() if is_table[name]}
+        """Table -> type of its records, in the order of declaration."""
+        self.fields = {name: hint for name, hint in declared.items() if not is_table[name]}
+        """Field that is no table -> its type."""
 
-    __slots__ = ("mark", "record")
-
-    def __init__(self, record: Any, mark: int) -> None:
-        self.record = record
-        self.mark = mark
-
-
-class _Gate:
-    """Whether the tables of one state may be written: `refusal` is the reason why not."""
-
-    __slots__ = ("refusal",)
-
-    def __init__(self, refusal: str | None = None) -> None:
-        self.refusal = refusal
-
-
-def _mark(table: str, key: str, record: Any) -> int:
-    """The record's share in the digest: a hash of its place and content."""
-    text = canonical([table, key]) + canonical(record)
-    return int.from_bytes(hashlib.sha256(text).digest(), "big")
+    def refuse_unknown(self, names: Mapping[str, Any]) -> None:
+        """Raise a `StateError` for a name that is neither a table nor a field."""
+        known = [*self.tables, *self.fields]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise StateError(f"{self.name} has no table {unknown[0]!r}; it has {', '.join(known)}")
 
 
 class Pristine:
@@ -72,191 +70,25 @@ class Pristine:
     """
 
     def __init__(self, kind: type[State], data: Mapping[str, Any]) -> None:
-        self.layout = kind.layout()
-        self.tables: dict[str, dict[str, Any]] = {}
-        unknown = sorted(data.keys() - self.layout.keys() - self.layout.fields.keys())
-        if unknown:
-            known = ", ".join([*self.layout, *self.layout.fields])
-            raise StateError(f"{kind.__name__} has no table {unknown[0]!r}; it has {known}")
-        for name, of in self.layout.items():
+        layout = kind.layout()
+        if not isinstance(data, Mapping):
+            raise StateError(f"the data should be an object of tables, not {type(data).__name__}")
+        layout.refuse_unknown(data)
+        missing = [name for name in layout.fields if name not in data and name not in layout.defaults]
+        if missing:
+            raise StateError(f"{layout.name}.{missing[0]}: the data does not hold it, and it has no default")
+        tables = {}
+        for name, of in layout.tables.items():
             rows = data.get(name, {})
             if not isinstance(rows, Mapping):
-                raise StateError(f"{name}: should be an object of records by their key")
-            self.tables[name] = {key: read_record(of, row, f"{name}[{key!r}]") for key, row in rows.items()}
-        self.tables[FIELDS] = {
-            name: read_record(of, data[name] if name in data else self.layout.default(name), name)
-            for name, of in self.layout.fields.items()
-        }
-        self._marks: dict[tuple[str, str], int] = {}
-        self._total: int | None = None
-
-    def mark(self, table: str, key: str) -> int:
-        """The share of one record in the digest; 0 where there is none."""
-        rows = self.tables[table]
-        if key not in rows:
-            return 0
-        found = self._marks.get((table, key))
-        if found is None:
-            found = self._marks[table, key] = _mark(table, key, rows[key])
-        return found
+                raise StateError(f"{name}: should be an object of records by their key, not {type(rows).__name__}")
+            tables[name] = Rows(name, of, rows)
+        fields = {name: data.get(name, layout.defaults.get(name)) for name in layout.fields}
+        self.tables = MappingProxyType({**tables, FIELDS: Rows(FIELDS, layout.fields, fields)})
 
     def total(self) -> int:
-        """The sum over all records; the database is walked once, when this is first asked for."""
-        if self._total is None:
-            shares = (self.mark(table, key) for table, rows in self.tables.items() for key in rows)
-            self._total = sum(shares) % _MODULUS
-        return self._total
-
-
-class Layout(dict[str, Any]):
-    """Table name -> type of its records, in the order of declaration; `fields` holds the rest of a state type."""
-
-    def __init__(self, kind: type[State]) -> None:
-        super().__init__()
-        self.kind = kind
-        self.fields: dict[str, Any] = {}
-        for name, hint in typing.get_type_hints(kind).items():
-            if name.startswith("_"):
-                continue
-            if hasattr(State, name):
-                raise StateError(f"{kind.__name__}.{name}: states have something of this name already; use another")
-            if typing.get_origin(hint) is Table:
-                self[name] = typing.get_args(hint)[0]
-            else:
-                self.fields[name] = hint
-
-    def default(self, name: str) -> Any:
-        """The declared default of a field.
-
-        Raises:
-            StateError: the field has none, and the data does not hold it.
-        """
-        try:
-            return self.kind.defaults()[name]
-        except KeyError:
-            raise StateError(f"{self.kind.__name__}.{name}: the data does not hold it and it has no default") from None
-
-
-def read_record(of: Any, data: Any, place: str) -> Any:
-    """A frozen record from JSON values, or from a record.
-
-    Raises:
-        StateError: it does not fit the type `of`.
-    """
-    frozen = freeze(data, place)
-    try:
-        record = msgspec.convert(thaw(frozen) if isinstance(frozen, msgspec.Struct) else frozen, of)
-    except msgspec.ValidationError as error:
-        problem, _, where = str(error).partition(" - at `$")
-        raise StateError(f"{place}{where.removesuffix('`')}: {problem}") from None
-    return freeze(record, place)
-
-
-class Table(Mapping[str, R], Generic[R]):
-    """The records of one kind, by key: a mapping to read from, with `put`, `change` and `remove` to write.
-
-    Iteration goes through the database's records in its order, then through added ones by key.
-    """
-
-    __slots__ = ("_changes", "_gate", "_name", "_of", "_owned", "_pristine", "_rows")
-
-    def __init__(self, name: str, pristine: Pristine, changes: dict[str, _Entry], gate: _Gate) -> None:
-        self._name = name
-        self._pristine = pristine
-        self._rows: dict[str, R] = pristine.tables[name]
-        self._changes = changes
-        self._owned = False
-        self._gate = gate
-
-    def __getitem__(self, key: str) -> R:
-        entry = self._changes.get(key)
-        if entry is None:
-            return self._rows[key]
-        if entry.record is None:
-            raise KeyError(key)
-        record: R = entry.record[0]
-        return record
-
-    def __contains__(self, key: object) -> bool:
-        entry = self._changes.get(key) if isinstance(key, str) else None
-        return key in self._rows if entry is None else entry.record is not None
-
-    def __iter__(self) -> Iterator[str]:
-        if not self._changes:
-            return iter(self._rows)
-        changes = self._changes
-        kept = [key for key in self._rows if key not in changes or changes[key].record is not None]
-        added = sorted(key for key, entry in changes.items() if key not in self._rows and entry.record is not None)
-        return iter([*kept, *added])
-
-    def __len__(self) -> int:
-        return len(self._rows) + sum(
-            (entry.record is not None) - (key in self._rows) for key, entry in self._changes.items()
-        )
-
-    def touched(self) -> Iterator[str]:
-        """Keys whose records may differ from the database that the state started from."""
-        return iter(self._changes)
-
-    def put(self, key: str, record: R) -> R:
-        """Add a record, or put it in the place of another. Returns it as it is now stored.
-
-        Raises:
-            StateError: the record is not of the table's type, or this state may not be written.
-        """
-        of = self._pristine.layout.fields[key] if self._name == FIELDS else self._pristine.layout[self._name]
-        stored: R = read_record(of, record, self._place(key))
-        self._write(key, _Entry((stored,), _mark(self._name, key, stored)))
-        return stored
-
-    def change(self, key: str, **fields: Any) -> R:
-        """Put a copy of a record with other values in some fields in its place. Returns it as it is now stored.
-
-        Raises:
-            KeyError: there is no such record.
-            StateError: a field is unknown or of the wrong type, or this state may not be written.
-        """
-        record: Any = self[key]
-        if isinstance(record, dict):
-            return self.put(key, {**record, **fields})  # type: ignore[arg-type] # R is a dict here
-        try:
-            return self.put(key, msgspec.structs.replace(record, **fields))
-        except TypeError as error:
-            raise StateError(f"{self._place(key)}: {error}") from None
-
-    def remove(self, key: str) -> None:
-        """Delete a record.
-
-        Raises:
-            KeyError: there is no such record.
-            StateError: this state may not be written.
-        """
-        if key not in self:
-            raise KeyError(key)
-        self._write(key, _Entry(None, 0))
-
-    def _write(self, key: str, entry: _Entry) -> None:
-        if self._gate.refusal is not None:
-            raise StateError(f"{self._place(key)}: {self._gate.refusal}")
-        if not self._owned:
-            self._changes = dict(self._changes)
-            self._owned = True
-        if entry.mark == self._pristine.mark(self._name, key):
-            self._changes.pop(key, None)
-        else:
-            self._changes[key] = entry
-
-    def _place(self, key: str) -> str:
-        return f"{self._name}[{key!r}]" if self._name != FIELDS else key
-
-    def fork(self, gate: _Gate) -> Table[R]:
-        """The same table for another state; what is changed so far is shared until one of them writes."""
-        self._owned = False
-        return Table(self._name, self._pristine, self._changes, gate)
-
-    def shift(self) -> int:
-        """By how much the changes move the digest's sum."""
-        return sum(entry.mark - self._pristine.mark(self._name, key) for key, entry in self._changes.items())
+        """The sum of all records' shares in the digest."""
+        return sum(rows.total() for rows in self.tables.values())
 
 
 class _Inside:
@@ -264,7 +96,7 @@ class _Inside:
 
     __slots__ = ("gate", "pristine", "seed", "tables")
 
-    def __init__(self, pristine: Pristine, tables: dict[str, Table[Any]], gate: _Gate, seed: int) -> None:
+    def __init__(self, pristine: Pristine, tables: dict[str, Table[Any]], gate: Gate, seed: int) -> None:
         self.pristine = pristine
         self.tables = tables
         self.gate = gate
@@ -280,9 +112,9 @@ class State:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        # A default left on the class would hide the state's own value, and be shared by every world.
-        own = [name for name in inspect.get_annotations(cls) if not name.startswith("_") and name in cls.__dict__]
-        cls._defaults = {**cls._defaults, **{name: cls.__dict__[name] for name in own}}
+        # A default left on the class would hide the state's own value, and be in the hands of every world.
+        own = {name: cls.__dict__[name] for name in inspect.get_annotations(cls) if name in cls.__dict__}
+        cls._defaults = {**cls._defaults, **own}
         cls._layout = None
         for name in own:
             delattr(cls, name)
@@ -290,9 +122,8 @@ class State:
     def __init__(self, source: Pristine | _Inside) -> None:
         """Begin with a database; what is inside another state is for forks."""
         if isinstance(source, Pristine):
-            gate = _Gate()
-            tables: dict[str, Table[Any]] = {name: Table(name, source, {}, gate) for name in source.tables}
-            source = _Inside(source, tables, gate, 0)
+            gate = Gate()
+            source = _Inside(source, {name: Table(rows, gate) for name, rows in source.tables.items()}, gate, 0)
         # The instance dict is written directly: assignment is what changes a field (`__setattr__`).
         self.__dict__.update(source.tables, _inside=source)
 
@@ -307,19 +138,18 @@ class State:
 
     @classmethod
     def layout(cls) -> Layout:
-        """The tables and fields that the type declares."""
-        if cls._layout is None:
-            cls._layout = Layout(cls)
-        return cls._layout
+        """What the type declares.
 
-    @classmethod
-    def defaults(cls) -> dict[str, Any]:
-        """The declared defaults of fields."""
-        return cls._defaults
+        Raises:
+            StateError: the declaration makes no sense.
+        """
+        if cls._layout is None:
+            cls._layout = Layout(cls, cls._defaults)
+        return cls._layout
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
-            fields: Table[Any] = self._inside.tables[FIELDS]
+            fields = self._inside.tables[FIELDS]
             if name in fields:
                 return fields[name]
         raise AttributeError(f"{type(self).__name__} has no table or field {name!r}")
@@ -347,18 +177,22 @@ class State:
 
     def contents(self) -> Mapping[str, Table[Any]]:
         """All tables by name; the fields stand under `FIELDS`."""
-        return self._inside.tables
+        return MappingProxyType(self._inside.tables)
 
-    def fork(self, refusal: str | None = None, *, seed: int | None = None) -> Self:
+    def fork(self, refusal: str | None = None) -> Self:
         """Another state with the same content; neither sees what is written to the other from now on.
 
         Args:
             refusal: why the fork may not be written; None when it may.
-            seed: its seed; None: the same.
         """
-        inside, gate = self._inside, _Gate(refusal)
+        inside, gate = self._inside, Gate(refusal)
         tables = {name: table.fork(gate) for name, table in inside.tables.items()}
-        return type(self)(_Inside(inside.pristine, tables, gate, inside.seed if seed is None else seed))
+        return type(self)(_Inside(inside.pristine, tables, gate, inside.seed))
+
+    def seeded(self, seed: int) -> Self:
+        """The same state with a seed: another view of the same tables, so meant for a sealed one."""
+        inside = self._inside
+        return type(self)(_Inside(inside.pristine, inside.tables, inside.gate, seed))
 
     def seal(self, refusal: str) -> None:
         """Refuse every further write, with this reason."""
@@ -368,22 +202,23 @@ class State:
         """64 hex digits that are equal for equal content."""
         return f"{(self.pristine.total() + self._shift()) % _MODULUS:064x}"
 
-    def merge(self, patch: Mapping[str, Any], place: str = "initial state") -> None:
+    def merge(self, patch: Mapping[str, Any]) -> None:
         """Lay JSON data over the state: objects are merged key by key, null deletes a record, all else replaces.
 
         Raises:
             StateError: the patch names an unknown table or field, or what comes out does not fit its type.
         """
         layout = self.layout()
-        for name, rows in patch.items():
+        layout.refuse_unknown(patch)
+        fields = self._inside.tables[FIELDS]
+        for name, over in patch.items():
             if name in layout.fields:
-                self._inside.tables[FIELDS].put(name, _laid_over(self._inside.tables[FIELDS][name], rows))
+                fields.put(name, _laid_over(fields[name], over))
                 continue
-            if name not in layout or not isinstance(rows, Mapping):
-                known = ", ".join([*layout, *layout.fields])
-                raise StateError(f"{place}: {name!r} should be one of {known}, and a table an object of records")
+            if not isinstance(over, Mapping):
+                raise StateError(f"{name}: should be an object of records by their key, not {type(over).__name__}")
             table = self._inside.tables[name]
-            for key, row in rows.items():
+            for key, row in over.items():
                 if row is not None:
                     table.put(key, _laid_over(table.get(key), row))
                 elif key in table:
@@ -401,6 +236,5 @@ def _laid_over(below: Any, above: Any) -> Any:
     if isinstance(below, msgspec.Struct):
         below = thaw(below)
     if isinstance(below, Mapping) and isinstance(above, Mapping):
-        merged = {key: _laid_over(below.get(key), value) for key, value in above.items()}
-        return {**below, **merged}
+        return {**below, **{key: _laid_over(below.get(key), value) for key, value in above.items()}}
     return above

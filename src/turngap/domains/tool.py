@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,9 +17,11 @@ from turngap.domains.blame import Blame
 from turngap.domains.live import Kind
 from turngap.domains.signature import Signature
 from turngap.domains.state import State
-from turngap.errors import DataFault, UsageError
+from turngap.errors import DataFault, DomainFault, UsageError
 
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
+_ODD = (b"null", b"NaN", b"Infinity")
+"""How the encoder spells numbers that JSON has not."""
 
 
 class ToolError(Exception):
@@ -41,6 +44,17 @@ class Tool:
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Call the function, as another tool of the domain may."""
         return self.function(*values, **named)
+
+    def blame(self) -> Blame:
+        """A block in which every error but `ToolError` is this tool's fault."""
+        return Blame(f"tool {self.name}", self.function, let=(ToolError,))
+
+    def place(self) -> str:
+        """How messages call the tool: its name, file and line."""
+        code = getattr(self.function, "__code__", None)
+        return (
+            f"tool {self.name} ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else f"tool {self.name}"
+        )
 
     def start(self, state: State, arguments: dict[str, Any]) -> Any:
         """Call the function; of an asynchronous one this is a coroutine."""
@@ -85,19 +99,24 @@ class Assertion:
             return bool(self.function(state, **values))
 
 
-def render(value: Any) -> str:
+def render(value: Any, tool: Tool) -> str:
     """A tool's return value as the agent reads it: text as it is, all else as JSON in a stable form.
 
     Members of sets and keys of dicts are sorted, fields of Records stand in their order, Decimals are numbers.
 
     Raises:
-        TypeError: the value has no JSON form. ValueError: it holds NaN or an infinity.
+        DomainFault: the value has no JSON form; NaN and infinities have none.
     """
     if isinstance(value, str):
         return jsonio.clean(value)
-    text = _ENCODER.encode(value)
-    if b"null" in text or b"Infinity" in text or b"NaN" in text:
-        _refuse_odd_numbers(value)
+    try:
+        text = _ENCODER.encode(value)
+        if any(word in text for word in _ODD):
+            _refuse_odd_numbers(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        remedy = "return text, JSON values or Records"
+        raise DomainFault(f"{tool.place()} returned what has no JSON form ({what[:200]}); {remedy}") from error
     return text.decode()
 
 

@@ -10,19 +10,19 @@ anything, nobody knows, so the world refuses every further call.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from turngap import jsonio
 from turngap.data import Category, ToolCall, ToolMessage
-from turngap.domains.blame import TIME_LIMIT, UNKNOWN_OUTCOME, Blame, fault
+from turngap.data.task import Side
+from turngap.domains.blame import TIME_LIMIT, UNKNOWN_OUTCOME, fault
 from turngap.domains.difference import Difference, differences
-from turngap.domains.limit import TimeUp, apart, within, within_soon
-from turngap.domains.live import LiveWorld, Reply, Requestor
+from turngap.domains.limit import TimeUp, to_its_end, within, within_soon
+from turngap.domains.live import LiveWorld, Reply
 from turngap.domains.state import State
 from turngap.domains.tool import Check, Tool, ToolError, render
-from turngap.errors import DomainFault, UsageError
+from turngap.errors import DomainFault, HarnessFault, UsageError
 
 SEALED = "only tools write to a world"
 
@@ -34,7 +34,7 @@ class Setting:
         self,
         name: str,
         start: State,
-        tools: Mapping[Requestor, Mapping[str, Tool]],
+        tools: Mapping[Side, Mapping[str, Tool]],
         checks: tuple[Check, ...],
         time_limit: float,
     ) -> None:
@@ -60,7 +60,7 @@ class TableWorld(LiveWorld):
         """What the world holds now. It may be read; writing is refused, since only tools write."""
         return self._state
 
-    def reply(self, call: ToolCall, *, requestor: Requestor = "assistant") -> Reply:
+    def reply(self, call: ToolCall, *, requestor: Side = "assistant") -> Reply:
         """Run one call. See `LiveWorld.reply`."""
         running = self._run(call, requestor, soon=False)
         try:
@@ -70,16 +70,12 @@ class TableWorld(LiveWorld):
             return reply
         raise AssertionError("a call that waits for itself does not suspend")
 
-    async def reply_soon(self, call: ToolCall, *, requestor: Requestor = "assistant") -> Reply:
+    async def reply_soon(self, call: ToolCall, *, requestor: Side = "assistant") -> Reply:
         """Run one call while others go on. See `LiveWorld.reply_soon`."""
         return await self._run(call, requestor, soon=True)
 
     def breaches(self, call: ToolCall) -> tuple[str, ...]:
-        """The rules of the policy that the call would break now, by the domain's checks.
-
-        Raises:
-            DomainFault: a check failed.
-        """
+        """The rules of the policy that the call would break now, by the domain's checks."""
         found = (check.breach(self._state, call) for check in self._setting.checks)
         return tuple(rule for rule in found if rule is not None)
 
@@ -112,19 +108,19 @@ class TableWorld(LiveWorld):
         """Go back to what a snapshot noted."""
         self._state = snapshot
 
-    async def _run(self, call: ToolCall, requestor: Requestor, *, soon: bool) -> Reply:
+    async def _run(self, call: ToolCall, requestor: Side, *, soon: bool) -> Reply:
         if self._broken is not None:
             raise fault(self._broken, UNKNOWN_OUTCOME)
         understood = self._understand(call, requestor)
         if isinstance(understood, Reply):
             return understood
         tool, arguments = understood
+        before = self._state
         attempts = 2 if tool.kind == "read" else 1
         for _ in range(attempts):
-            state = self._state.fork(None if tool.kind == "write" else f"{tool.name} is a {tool.kind} tool")
+            state = before.fork(None if tool.kind == "write" else f"{tool.name} is a {tool.kind} tool")
             try:
-                with Blame(f"tool {tool.name}", tool.function, let=(ToolError,)):
-                    text = render(await self._value(tool, state, arguments, soon=soon))
+                text = render(await self._value(tool, state, arguments, soon=soon), tool)
             except ToolError as refusal:
                 return _refused(call, str(refusal))
             except TimeUp:
@@ -132,19 +128,22 @@ class TableWorld(LiveWorld):
             finally:
                 state.seal(f"the call of {tool.name} is over")
             if tool.kind == "write":
+                if self._state is not before:
+                    raise HarnessFault("two calls were made in one world at once")
                 self._state = state
             return Reply(message=ToolMessage(name=call.name, content=text))
         raise self._out_of_time(tool, attempts)
 
     async def _value(self, tool: Tool, state: State, arguments: dict[str, Any], *, soon: bool) -> Any:
         limit = self._setting.time_limit
-        if not tool.is_async:
-            return within(limit, lambda: tool.start(state, arguments))
-        if soon:
-            return await within_soon(limit, tool.start(state, arguments))
-        return apart(limit, lambda: asyncio.run(tool.start(state, arguments)))
+        with tool.blame():
+            if not tool.is_async:
+                return within(limit, lambda: tool.start(state, arguments))
+            # The coroutine blames by itself too, so that nothing but errors on purpose reaches an event loop.
+            running = _blamed(tool, state, arguments)
+            return await within_soon(limit, running) if soon else to_its_end(limit, running)
 
-    def _understand(self, call: ToolCall, requestor: Requestor) -> tuple[Tool, dict[str, Any]] | Reply:
+    def _understand(self, call: ToolCall, requestor: Side) -> tuple[Tool, dict[str, Any]] | Reply:
         """The tool that is meant and its typed arguments, or what is wrong with the call."""
         tools = self._setting.tools[requestor]
         tool = tools.get(call.name)
@@ -164,6 +163,11 @@ class TableWorld(LiveWorld):
             return fault(f"tool {tool.name} took longer than {limit}, {attempts} times", TIME_LIMIT)
         self._broken = f"tool {tool.name} took longer than {limit}: whether what it does was done is unknown"
         return fault(self._broken, UNKNOWN_OUTCOME)
+
+
+async def _blamed(tool: Tool, state: State, arguments: dict[str, Any]) -> Any:
+    with tool.blame():
+        return await tool.start(state, arguments)
 
 
 def _refused(call: ToolCall, text: str, category: Category | None = None) -> Reply:
