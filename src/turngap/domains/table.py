@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -47,6 +48,11 @@ def read_record(of: Any, data: Any, place: str) -> Any:
     return freeze(record, place)
 
 
+@cache
+def _field_types(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.name: field.type for field in msgspec.structs.fields(kind)}
+
+
 class Rows:
     """The records of one table as they were loaded. Nothing in it changes but a memory of hashes."""
 
@@ -78,6 +84,21 @@ class Rows:
         if type(key) is not str:
             raise StateError(f"{self.name}: the key {key!r} is no text")
         return read_record(self._of[key] if self.name == FIELDS else self._of, data, self.place(key))
+
+    def revise(self, key: str, record: Any, fields: Mapping[str, Any]) -> Any:
+        """A copy of a record of this table with other values in some fields; only these are looked at.
+
+        Raises:
+            StateError: a field is unknown, or its value does not fit.
+        """
+        if isinstance(record, dict):
+            return self.read(key, {**record, **fields})
+        types = _field_types(type(record)) if isinstance(record, msgspec.Struct) else {}
+        unknown = [name for name in fields if name not in types]
+        if unknown:
+            raise StateError(f"{self.place(key)}: {type(record).__name__} has no field {unknown[0]!r}")
+        read = {name: read_record(types[name], value, f"{self.place(key)}.{name}") for name, value in fields.items()}
+        return msgspec.structs.replace(record, **read)
 
     def place(self, key: str) -> str:
         """How messages call a record."""
@@ -187,17 +208,9 @@ class Table(Mapping[str, R], Generic[R]):
             KeyError: there is no such record.
             StateError: a field is unknown or of the wrong type, or this state may not be written.
         """
-        record: Any = self[key]
-        if isinstance(record, msgspec.Struct):
-            try:
-                changed: Any = msgspec.structs.replace(record, **fields)
-            except TypeError as error:
-                raise StateError(f"{self._rows.place(key)}: {error}") from None
-        elif isinstance(record, dict):
-            changed = {**record, **fields}
-        else:
-            raise StateError(f"{self._rows.place(key)}: {type(record).__name__} has no fields; use put")
-        return self.put(key, changed)
+        stored: R = self._rows.revise(key, self[key], fields)
+        self._write(key, _Change(stored))
+        return stored
 
     def remove(self, key: str) -> None:
         """Delete a record.
