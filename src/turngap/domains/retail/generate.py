@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import tomllib
+from collections.abc import Sequence
 from importlib.resources import files
 from itertools import product
 from typing import Any
@@ -52,13 +53,13 @@ class Sizes(msgspec.Struct, frozen=True, kw_only=True):
     """Fewest and most in an order."""
 
 
-def generate(seed: int, sizes: Sizes | None = None, avoid: Database | None = None) -> Database:
+def generate(seed: int, sizes: Sizes | None = None, avoid: Sequence[Database] = ()) -> Database:
     """Make a database.
 
     Args:
         seed: of everything that is left to chance.
         sizes: how much of everything.
-        avoid: what must not occur again: no id, name, e-mail or street address of it does.
+        avoid: what must not occur again: no id, name, e-mail or street address of them does.
 
     Raises:
         UsageError: the sizes cannot be had: too few names are left, or no distribution has the figures asked for.

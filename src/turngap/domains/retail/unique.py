@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from turngap.domains.retail.schema import Address, Database
 
@@ -12,10 +13,8 @@ _TRIES = 10_000
 class Unique:
     """Ids, names and addresses, each given out once; upper and lower case make no difference."""
 
-    def __init__(self, avoid: Database | None = None) -> None:
-        self._taken: set[str] = set()
-        if avoid is not None:
-            self._taken.update(text.casefold() for text in _words(avoid))
+    def __init__(self, avoid: Sequence[Database] = ()) -> None:
+        self._taken = {text.casefold() for database in avoid for text in _words(database)}
 
     def name(self, name: str) -> bool:
         """Take a name; False where somebody or something bears it."""
