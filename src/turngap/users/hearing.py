@@ -20,7 +20,8 @@ _YES = re.compile(
     r"|do you (confirm|agree|approve|accept)|(can|could) you (please )?confirm(?! your)|please confirm(?! your)"
     r"|confirm (that|whether|if)|to confirm|(reply|respond|answer|say|type) (with )?['\"]?yes|yes or no|yes/no"
     r"|is (that|this|it) (all )?(correct|right|ok|okay|fine|acceptable)|are (these|those) (all )?(correct|right)"
-    r"|(does|would) (that|this) (work|sound|look|suit)|sounds? good|go ahead\?|proceed\?)",
+    r"|(does|would) (that|this) (work|sound|look|suit)|sounds? good)\b"
+    r"|\b(go ahead|proceed)\?",
     re.IGNORECASE,
 )
 _CONFIRM_WORD = re.compile(r"\?|\bplease confirm\b|\(?yes[/ ]|\byes or no\b|['\"]yes['\"]|\byes to\b", re.IGNORECASE)
