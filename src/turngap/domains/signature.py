@@ -22,6 +22,8 @@ from turngap.errors import UsageError
 
 _ADMITTED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _SECTION = re.compile(r"^(Args|Arguments|Returns|Raises|Yields|Example|Examples|Note|Notes|Attributes):\s*$")
+_VALUES = ("default", "enum", "const", "examples")
+"""Words of a schema that hold values, not schemas."""
 _ENTRY = re.compile(r"^(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
 
 
@@ -133,9 +135,23 @@ def _inlined(node: Any, parts: dict[str, Any], above: tuple[str, ...]) -> Any:
         part = node["$ref"].rpartition("/")[2]
         rest = {word: value for word, value in node.items() if word != "$ref"}
         return node if part in above else {**_inlined(parts[part], parts, (*above, part)), **rest}
+    plain = {}
+    for word, value in node.items():
+        if word == "properties":
+            plain[word] = {name: _inlined(item, parts, above) for name, item in value.items()}
+        elif word != "title":
+            plain[word] = value if word in _VALUES else _inlined(value, parts, above)
+    return _in_plain_words(plain)
+
+
+def _in_plain_words(node: dict[str, Any]) -> dict[str, Any]:
+    """Decimals are numbers to the agent; choices of text have a type, which not every server infers."""
     if node.get("type") == "string" and node.get("format") == "decimal":
-        return {"type": "number", **{word: item for word, item in node.items() if word not in ("type", "format")}}
-    return {word: _inlined(item, parts, above) for word, item in node.items() if word != "title"}
+        rest = {word: item for word, item in node.items() if word not in ("type", "format")}
+        return {"type": "number", **rest}
+    if "enum" in node and "type" not in node and all(isinstance(choice, str) for choice in node["enum"]):
+        return {"type": "string", **node}
+    return node
 
 
 def _mentions(node: Any, part: str) -> bool:

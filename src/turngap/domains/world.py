@@ -126,7 +126,7 @@ class TableWorld(LiveWorld):
             except TimeUp:
                 continue
             finally:
-                state.seal(f"the call of {tool.name} is over")
+                state.seal(_over(tool))
             if tool.kind == "write":
                 if self._state is not before:
                     raise HarnessFault("two calls were made in one world at once")
@@ -166,8 +166,16 @@ class TableWorld(LiveWorld):
 
 
 async def _blamed(tool: Tool, state: State, arguments: dict[str, Any]) -> Any:
-    with tool.blame():
-        return await tool.start(state, arguments)
+    try:
+        with tool.blame():
+            return await tool.start(state, arguments)
+    finally:
+        # At once: what the tool left running in the event loop comes too late.
+        state.seal(_over(tool))
+
+
+def _over(tool: Tool) -> str:
+    return f"the call of {tool.name} is over"
 
 
 def _refused(call: ToolCall, text: str, category: Category | None = None) -> Reply:
