@@ -154,9 +154,10 @@ async def test_being_handed_over_ends_it() -> None:
 
 
 async def test_patience_ends() -> None:
-    """Questions that it has no answer to are out of scope after three; talk that leads nowhere is left after three."""
+    """Questions that it has no answer to get its wish again, and are out of scope after three more; talk that leads nowhere is left after three."""
     lost = user()
-    *first, last = await say(lost, *["How deep is the sea?"] * 3)
+    _, wish, *first, last = await say(lost, *["How deep is the sea?"] * 4)
+    assert wish == "As I said: Please move BK-1042."
     assert not any("###" in words for words in first)
     assert last.endswith("###OUT-OF-SCOPE###")
     idle = user()

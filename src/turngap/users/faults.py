@@ -42,6 +42,7 @@ _INSTRUCTIONS = re.compile(
     r" (say|says|state|states|tell|tells|require|requires|mention|mentions|do not|don't|does not|doesn't)\b",
     re.IGNORECASE,
 )
+_WISH = re.compile(r"\bhow (can|may) i (help|assist)\b|\bwhat can i do for you\b", re.IGNORECASE)
 _DECLINES = re.compile(r"\b(no|not|don't|do not|never ?mind|cancel that|forget|leave it|stop)\b", re.IGNORECASE)
 _VALUE = re.compile(
     r"[\w.+-]+@[\w-]+\.[\w.]*\w|#?\b[A-Z]*\d{5,}\b|\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{6}\b"
@@ -165,11 +166,18 @@ def _repeats(turns: Sequence[_Turn]) -> Iterator[Lapse]:
     for index, turn in enumerate(turns):
         words = _plain(parse(turn.text)[0])
         for earlier in turns[:index]:
-            asked_again = earlier.number > 1 and _plain(earlier.agent) == _plain(turn.agent)
-            if len(words) >= _REPEATED and words == _plain(parse(earlier.text)[0]) and not asked_again:
+            if len(words) >= _REPEATED and words == _plain(parse(earlier.text)[0]) and not _asked_again(turn, earlier):
                 detail = f"says again, word for word, what it said in turn {earlier.number}: {_cut(turn.text)}"
                 yield Lapse(kind=LapseKind.REPEATS_ITSELF, turn=turn.number, detail=detail)
                 break
+
+
+def _asked_again(turn: _Turn, earlier: _Turn) -> bool:
+    """Whether the agent asked, so that the same answer is due; an opening answers only the question for a wish."""
+    if earlier.number == 1:
+        return _WISH.search(turn.agent) is not None
+    heard = hear(turn.agent)
+    return bool(heard.asks or heard.asks_yes)
 
 
 def _breaks(turns: Sequence[_Turn], task: Task) -> Iterator[Lapse]:

@@ -15,8 +15,8 @@ from turngap.data import AssistantMessage, Message, UserMessage
 
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')]*\s+|\n+")
 _YES = re.compile(
-    r"\b(shall i|should i|may i|can i go ahead|could i go ahead|would you like (me )?to (proceed|go ahead|continue)"
-    r"|would you like me to|do you want me to|do you want to (proceed|go ahead|continue)|want me to|like to proceed"
+    r"\b(shall i|should i|may i|can i go ahead|could i go ahead"
+    r"|would you like (me )?to|do you want me to|do you want to (proceed|go ahead|continue)|want me to|like to proceed"
     r"|do you (confirm|agree|approve|accept)|(can|could) you (please )?confirm(?! your)|please confirm(?! your)"
     r"|confirm (that|whether|if)|to confirm|(reply|respond|answer|say|type) (with )?['\"]?yes|yes or no|yes/no"
     r"|is (that|this|it) (all )?(correct|right|ok|okay|fine|acceptable)|are (these|those) (all )?(correct|right)"
@@ -39,7 +39,7 @@ _REFUSES = re.compile(
 )
 _CLOSES = re.compile(
     r"\b(anything else|any other (question|request|issue|concern|thing)|something else i can|further assistance"
-    r"|assist you further|help you further|good ?bye|take care|you(?:'re| are) all set"
+    r"|can i (assist|help) you further|need (any )?(more|further) help|good ?bye|take care|you(?:'re| are) all set"
     r"|have a (great|good|nice|wonderful|lovely|pleasant) (day|evening|one|weekend|time))\b",
     re.IGNORECASE,
 )
@@ -48,6 +48,11 @@ _REPORTS = re.compile(
     r"|(i've|i have) (now )?[a-z]+(ed|en|nt|ade)\b)",
     re.IGNORECASE,
 )
+
+
+_ASKS_FOR = re.compile(r"\b(let me know|tell me|specify) (which|what|how|the|your)\b", re.IGNORECASE)
+_ASKING = re.compile(r"\b(please|let me know|tell me|provide|share|give me|i (will )?need|specify)\b", re.IGNORECASE)
+_OFFERS = re.compile(r"\b(let me know|tell me) if\b|\bfeel free\b", re.IGNORECASE)
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +76,7 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
 def hear(text: str) -> Heard:
     """Take in a text of the agent."""
     sentences = [part.strip() for part in _SENTENCE.split(text) if part and part.strip()]
-    asking_yes = [part for part in sentences if _YES.search(part) and _CONFIRM_WORD.search(part) and not closing(part)]
+    asking_yes = [part for part in sentences if _proposes(part)]
     others = [part for part in sentences if part not in asking_yes and _may_ask(part) and not closing(part)]
     refuses = [part for part in sentences if _REFUSES.search(part) and not part.endswith("?")]
     return Heard(
@@ -86,8 +91,8 @@ def hear(text: str) -> Heard:
 
 
 def closing(sentence: str) -> bool:
-    """Whether a sentence asks for further wishes or says good-bye."""
-    return _CLOSES.search(sentence) is not None
+    """Whether a sentence asks for further wishes or says good-bye, and asks for nothing in particular."""
+    return _CLOSES.search(sentence) is not None and _ASKS_FOR.search(sentence) is None
 
 
 def last_words(history: Sequence[Message]) -> str:
@@ -101,11 +106,16 @@ def last_words(history: Sequence[Message]) -> str:
     return "\n".join(reversed(words))
 
 
+def _proposes(sentence: str) -> bool:
+    """Whether a sentence asks for a yes; a choice between things to like does not."""
+    match = _YES.search(sentence)
+    if match is None or not _CONFIRM_WORD.search(sentence) or closing(sentence):
+        return False
+    choice = match.group().lower().startswith("would you like") and " or " in sentence
+    return not choice or "proceed" in sentence.lower()
+
+
 def _may_ask(sentence: str) -> bool:
-    return (
-        "?" in sentence
-        or re.search(
-            r"\b(please|let me know|tell me|provide|share|give me|i (will )?need|specify)\b", sentence, re.IGNORECASE
-        )
-        is not None
-    )
+    if _OFFERS.search(sentence):
+        return False
+    return "?" in sentence or _ASKING.search(sentence) is not None

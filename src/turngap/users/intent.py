@@ -149,7 +149,13 @@ def _told(slot: str, values: list[tuple[Any, str, str]]) -> Iterator[Fact]:
 
 
 def _identity(known: str) -> Iterator[tuple[str, str]]:
-    if match := _NAME.search(known):
+    """Who the user is; the name from an id such as ``mei_kovacs_8020`` where no name is told."""
+    match = _NAME.search(known)
+    if match is None and (user := _USER_ID.search(known)):
+        first, last, _ = user.group().split("_")
+        yield "first_name", first.capitalize()
+        yield "last_name", last.capitalize()
+    if match:
         yield "first_name", match["first"]
         if match["last"]:
             yield "last_name", match["last"]

@@ -114,10 +114,11 @@ class ScriptedUser:
         if heard.refuses and self._insist and not told and (not heard.asks_yes or _INSTEAD.search(heard.asks_yes)):
             self._idle = 0
             return self._insist.pop(0)
-        if heard.asks_yes and not told:
-            return self._decide(heard)
+        told = told or self._remarks(heard)
         if told:
             return self._tell(heard, told)
+        if heard.asks_yes:
+            return self._decide(heard)
         if heard.closes or (heard.refuses and not heard.asks):
             return self._leave(Termination.USER_STOP, self._intent.closing)
         return self._wait(heard)
@@ -125,30 +126,33 @@ class ScriptedUser:
     # What it says when asked.
 
     def _answers(self, heard: Heard) -> list[str]:
-        """What it can tell of what is asked for: facts by slot, slots it has no answer to, remarks."""
+        """What it can tell of the slots that are asked for, and which of them it does not know."""
         known = dict.fromkeys(fact.slot for fact in self._facts)
-        # "Could you confirm your zip code?" asks for a slot although it is worded like a question for a yes.
-        slots = asked(heard.asks, [*known, *self._intent.unknown, *slots_known()])
         told: list[str] = []
-        for slot in slots:
+        for slot in asked(heard.asks, [*known, *self._intent.unknown, *slots_known()]):
             facts = [fact for fact in self._facts if fact.slot == slot]
             if facts:
                 told += _said(facts)
             elif slot in self._intent.unknown:
                 told.append(f"I do not know my {spoken(slot)}.")
-        if told or not heard.asks:
-            return list(dict.fromkeys(told))
-        return self._remarks(heard.asks)
+        return list(dict.fromkeys(told))
 
-    def _remarks(self, question: str) -> list[str]:
-        """The remark that shares most words with the question; the first of equals."""
-        wanted = _words(question)
+    def _remarks(self, heard: Heard) -> list[str]:
+        """The remark that shares most words with a question, the first of equals; else, once, its wish again."""
+        wanted = _words(heard.asks)
         best, most = "", 0
         for remark in self._intent.remarks:
+            says = self._again(remark.says) if remark.says in self._intent.opening else remark.says
             shared = len(wanted & _words(remark.about or remark.says))
-            if shared > most and remark.says not in self._told:
-                best, most = remark.says, shared
-        return [best] if best else []
+            if shared > most and says not in self._told:
+                best, most = says, shared
+        if best or not heard.asks or heard.asks_yes:
+            return [best] if best else []
+        wish = self._again(self._intent.opening)
+        return [wish] if wish not in self._told else []
+
+    def _again(self, words: str) -> str:
+        return f"As I said: {words}"
 
     def _tell(self, heard: Heard, told: list[str]) -> str:
         new = [words for words in told if words not in self._told]
