@@ -121,7 +121,7 @@ def test_what_cannot_be_found_is_said_in_one_line(spec: str, problem: str) -> No
         ("\n\nimport nowhere_at_all", r"failed at harbour.py:3: ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("DOMAIN = (", r"SyntaxError: '\(' was never closed"),
         ("raise SystemExit(3)", "failed at harbour.py:1: SystemExit: 3"),
-        (_FILE.replace("name: str", "name: strr"), "name 'strr' is not defined"),
+        (_FILE.replace("name: str", "name: strr"), "Harbour.boats: its type cannot be used: name 'strr'"),
         (
             _FILE.replace('"""List the boats."""', '"""List.\n\n    Args:\n        x: y\n    """'),
             "'x', which is no parameter",

@@ -254,6 +254,10 @@ def test_merging_lays_data_over_the_state() -> None:
         desk.merge({"bookings": [1]})
 
 
+class _Broken(Record):
+    name: Nowhere  # type: ignore[name-defined] # noqa: F821 - that is the case
+
+
 def test_declarations_that_make_no_sense_are_refused() -> None:
     """A table called like something that states have, a field without value, a record that can be changed."""
 
@@ -263,12 +267,20 @@ def test_declarations_that_make_no_sense_are_refused() -> None:
     class Bare(State):
         today: str
 
+    class Untyped(State):
+        things: Table  # type: ignore[type-arg]
+
+    class Broken(State):
+        things: Table[_Broken]
+
     class Unknown(State):
         things: Table[Nowhere]  # type: ignore[name-defined] # noqa: F821 - that is the case
 
     for kind, problem in (
         (Clash, "Clash.digest: states have something of this name already"),
         (Bare, "Bare.today: the data does not hold it, and it has no default"),
+        (Untyped, r"Untyped.things: a table needs the type of its records, such as Table\[Booking\]"),
+        (Broken, "Broken.things: its type cannot be used: name 'Nowhere' is not defined"),
         (Unknown, "Unknown: a type hint cannot be resolved: name 'Nowhere' is not defined"),
     ):
         with pytest.raises(StateError, match=problem):

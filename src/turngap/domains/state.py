@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import msgspec
+import msgspec.inspect
 
 from turngap.domains.frozen import StateError, thaw
 from turngap.domains.table import FIELDS, Gate, Rows, Table
@@ -48,6 +49,13 @@ class Layout:
         taken = next((name for name in declared if hasattr(State, name)), None)
         if taken is not None:
             raise StateError(f"{self.name}.{taken}: states have something of this name already; use another")
+        for name, hint in declared.items():
+            if hint is Table:
+                raise StateError(f"{self.name}.{name}: a table needs the type of its records, such as Table[Booking]")
+            try:
+                msgspec.inspect.type_info(typing.get_args(hint)[0] if typing.get_origin(hint) is Table else hint)
+            except (NameError, TypeError) as error:
+                raise StateError(f"{self.name}.{name}: its type cannot be used: {error}") from None
         is_table = {name: typing.get_origin(hint) is Table for name, hint in declared.items()}
         self.tables = {name: typing.get_args(hint)[0] for name, hint in declared.items() if is_table[name]}
         """Table -> type of its records, in the order of declaration."""
