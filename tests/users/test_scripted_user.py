@@ -178,8 +178,11 @@ async def test_reports_do_not_end_it_at_once() -> None:
 
 
 async def test_its_own_tools_are_used_when_asked_for() -> None:
-    """By name or in words, with the arguments of its own reference action, and what they show is told."""
-    phone = Phone("toggle_airplane_mode", "check_status_bar", "set_network")
+    """By name or in words, with the arguments of its own reference action, and what they show is told.
+
+    Talk about what a tool changes does not use it.
+    """
+    phone = Phone("toggle_airplane_mode", "check_status_bar", "set_network", "toggle_data")
     action = Action(name="set_network", arguments={"mode": "4g"}, requestor="user")
     served = ScriptedUser(Task(id="t", intent=INTENT, criteria=Criteria(actions=(action,))), hands=phone)
     answers = await say(
@@ -187,8 +190,15 @@ async def test_its_own_tools_are_used_when_asked_for() -> None:
         "Please use toggle_airplane_mode.",
         "Could you look at the status bar and then set the network?",
         "The status bar shows a lot.",
+        "Does your mobile data work?",
+        "Please turn the data off.",
     )
-    assert [call.name for call in phone.used] == ["toggle_airplane_mode", "check_status_bar", "set_network"]
+    assert [call.name for call in phone.used] == [
+        "toggle_airplane_mode",
+        "check_status_bar",
+        "set_network",
+        "toggle_data",
+    ]
     assert phone.used[2].arguments == {"mode": "4g"}
     assert answers[1] == "toggle_airplane_mode: toggle_airplane_mode done"
 

@@ -51,6 +51,8 @@ _NO = "No, thank you."
 _GO_ON = "All right. Please go on if there is anything left to do."
 _THANKS = "Thank you."
 _UNCLEAR = "I am afraid I do not know. Please use what you have on file."
+_LOOKS = re.compile(r"^(get|check|can|run|show)_")
+_SWITCHES = re.compile(r"\b(turn|switch)\b")
 _INSTEAD = re.compile(r"\b(transfer|instead|alternative|human|representative|supervisor)", re.IGNORECASE)
 _EMPTY_WORDS = frozenset(
     re.findall(
@@ -297,12 +299,16 @@ def _words(text: str) -> set[str]:
 
 
 def _tools_asked_for(text: str, tools: Iterable[ToolSpec]) -> list[ToolSpec]:
-    """Tools whose name, or all of whose name's telling words, stand in a text; in the order of the text."""
+    """Tools whose name, or all of whose name's words, stand in a text; in the order of the text.
+
+    Looking may be asked for without the word for it ("what does the status bar show?"); doing may not, so that talk
+    about mobile data never toggles it.
+    """
     lowered = text.lower()
-    words = _words(lowered)
+    words = _words(_SWITCHES.sub("toggle", lowered))
     found: list[tuple[int, ToolSpec]] = []
     for tool in tools:
-        telling = _words(re.sub(r"^(get|check|can|run|set|toggle|turn)_", "", tool.name).replace("_", " "))
+        telling = _words(_LOOKS.sub("", tool.name).replace("_", " "))
         if _names(lowered, tool.name.lower()):
             found.append((lowered.index(tool.name.lower()), tool))
         elif telling and telling <= words:
