@@ -210,7 +210,7 @@ class TaskConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """Which tasks."""
 
     path: str
-    """The task file."""
+    """The task file, tau2's or turngap's."""
     split: str | None = None
     """Name of one of the file's splits; None for all tasks."""
     ids: tuple[str, ...] = ()

@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 
 from turngap.analysis.figure import JUDGED
+from turngap.config import RolloutConfig
 from turngap.runs.intake import content_digest
 from turngap.runs.store import RunStore
+from turngap.runs.trials import task_digest
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True):
-    """The conversations of two runs, by id."""
+    """The conversations of two runs, or their tasks, by id."""
 
     shared: frozenset[str]
     """In both, with the same content."""
@@ -27,8 +29,12 @@ class Overlap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overlap(one: RunStore, other: RunStore) -> Overlap:
-    """Hold the conversations of two runs against each other; where a record stood in its file does not count."""
-    ours, theirs = ({item.id: content_digest(item) for item in store.conversations()} for store in (one, other))
+    """Hold the data of two runs against each other; where a record stood in its file does not count."""
+    ours, theirs = (
+        {item.id: content_digest(item) for item in store.conversations()}
+        | {task.id: task_digest(task) for task in store.trials.tasks()}
+        for store in (one, other)
+    )
     both = ours.keys() & theirs.keys()
     return Overlap(
         shared=frozenset(key for key in both if ours[key] == theirs[key]),
@@ -55,6 +61,15 @@ def settings_that_differ(one: RunStore, other: RunStore, scorers: tuple[str, str
 def _settings(store: RunStore, scorer: str) -> dict[str, Any]:
     protocol, _, judge = scorer.partition(":")
     scoring = store.note("scoring", {})
+    if isinstance(store.settings, RolloutConfig):
+        rollout = store.settings
+        return {
+            "domain": store.note("domain", {}),
+            "user": store.note("user", {"spec": rollout.user.spec}),
+            "max_steps": rollout.max_steps,
+            "max_errors": rollout.max_errors,
+            "grader": scoring.get("grader"),
+        }
     found: dict[str, Any] = {}
     if protocol == "text":
         found["text"] = scoring.get("text", msgspec.to_builtins(store.config.text))

@@ -187,7 +187,7 @@ def to_document(summary: RolloutSummary) -> dict[str, Any]:
 
 
 def _names(rows: Sequence[Row], tasks: Mapping[str, str], trials: int, floors: Sequence[str]) -> Iterator[str]:
-    """Every figure of the run: over all tasks first, then scenario by scenario where there are several."""
+    """Every figure of the run: over all tasks first, then scenario by scenario."""
     most = max([trials, *(one.trial + 1 for one in rows)])
     found = {name for one in rows for name in one.values}
     components = [name for name in sorted(found) if measure_of(name) is not None and "." in name]
@@ -196,9 +196,8 @@ def _names(rows: Sequence[Row], tasks: Mapping[str, str], trials: int, floors: S
     with_user_errors = [*(f"{hat}.all" for hat in hats), "reward.all"]
     names = [*plain, *with_user_errors, "user_error", *floors]
     yield from names
-    scenarios = [name for name in SCENARIOS if name in tasks.values()]
-    if len(scenarios) > 1 or scenarios != ["general"]:
-        for scenario in scenarios:
+    for scenario in SCENARIOS:
+        if scenario in tasks.values():
             yield from (f"{name}[{scenario}]" for name in names)
 
 

@@ -53,7 +53,7 @@ async def evaluate(config: EvalConfig, directory: Path, services: Services) -> N
             computed stays in the directory.
     """
     with RunStore.create(directory, config) as store:
-        async with _stated(store):
+        async with stated(store):
             take_in(store, services.progress)
             context = model_context(store, config, services)
             model = models.build(config.model, context)
@@ -85,7 +85,7 @@ async def rescore(directory: Path, config: EvalConfig, services: Services) -> No
     """
     with RunStore.open(directory, write=True) as store:
         _require_results(store, config)
-        async with _stated(store):
+        async with stated(store):
             await _judge_and_score(store, config, services, model_context(store, config, services))
 
 
@@ -104,7 +104,7 @@ async def _judge_and_score(store: RunStore, config: EvalConfig, services: Servic
 
 
 @asynccontextmanager
-async def _stated(store: RunStore) -> AsyncIterator[None]:
+async def stated(store: RunStore) -> AsyncIterator[None]:
     """Keep the run's state true: started, then finished or interrupted."""
     store.set_note("state", "started")
     try:

@@ -1,0 +1,37 @@
+"""The seam of graders: who says what a finished trial is worth."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from turngap.config import RolloutConfig
+from turngap.data import Task, Trajectory
+from turngap.data.reward import Reward
+from turngap.domains import LiveDomain, LiveWorld
+from turngap.models import ModelContext
+from turngap.protocols.evaluate import Services
+
+
+class Grader(Protocol):
+    """Says what finished trials are worth."""
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that can change a reward, as plain values without secrets."""
+        ...
+
+    async def grade(self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld) -> Reward:
+        """Grade one trial by what was said and done, and by the world as it was left.
+
+        Raises:
+            JudgeError, EndpointError: no verdict could be had. DataFault, DomainFault: task and domain do not fit.
+        """
+        ...
+
+
+def open_grader(config: RolloutConfig, context: ModelContext, services: Services) -> Grader:
+    """Build the grader of a configuration.
+
+    Raises:
+        UsageError: an unknown judge.
+    """
+    raise NotImplementedError
