@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turngap.data import Category, Cause, Failure, ToolCall, ToolMessage
-from turngap.domains.api import Domain, Record, State, Table, generic, read, write
+from turngap.domains.api import Domain, Record, State, Table, assertion, check, generic, read, write
 from turngap.domains.live import LiveWorld
 from turngap.errors import DataFault, DomainFault, HarnessFault, UsageError
 from turngap.protocols.capture import capture
@@ -622,6 +622,60 @@ class Shop(State):
     fork: Table[Booking]
 
 
+def test_rules_that_fail_are_the_domain_s_fault() -> None:
+    """A check or an assertion that crashes, hangs or answers something else is named."""
+
+    @check
+    def asks(desk: Desk, call: ToolCall) -> Any:
+        """Answer what is asked for, or crash."""
+        return {"true": False}[call.name]
+
+    @check
+    def hangs(desk: Desk, call: ToolCall) -> str | None:
+        """Hang."""
+        time.sleep(60)
+        return None
+
+    @assertion
+    def stalls(desk: Desk) -> bool:
+        """Hang."""
+        time.sleep(60)
+        return True
+
+    for rule, name, problem in (
+        (asks, "other", r"check asks failed at test_world.py:\d+: KeyError: 'other'"),
+        (asks, "true", "check asks returned False; it should return the broken rule, or None"),
+        (hangs, "any", "check hangs took longer than 0.1 s"),
+    ):
+        with pytest.raises(DomainFault, match=problem):
+            domain(rules=[rule], time_limit=0.1).world().breaches(call(name))
+    boats = domain(rules=[stalls], time_limit=0.1)
+    with pytest.raises(DomainFault, match=r"assertion stalls took longer than 0\.1 s"):
+        boats.holds(boats.world(), "stalls", {})
+
+
+def test_rules_are_ordinary_functions() -> None:
+    """An async rule, a rule without a state, and something that is no function are refused when they are defined."""
+
+    async def late(desk: Desk) -> bool:
+        """Answer late."""
+        return True
+
+    def blind() -> bool:
+        """See nothing."""
+        return True
+
+    for decorate, function, problem in (
+        (assertion, late, "late: only tools may be async"),
+        (check, late, "late: only tools may be async"),
+        (assertion, blind, "blind: an assertion needs the state as its first parameter"),
+        (read, Desk, "Desk'> is no function"),
+        (check, 5, "5 is no function"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            decorate(function)
+
+
 def test_a_domain_that_contradicts_itself_is_refused() -> None:
     """Names that stand twice, tools for another state, and states that make no sense are found at once."""
 
@@ -635,6 +689,12 @@ def test_a_domain_that_contradicts_itself_is_refused() -> None:
         domain(tools=[twice, twice])
     with pytest.raises(UsageError, match="domain 'boats': stray asks for Shop, not Desk"):
         domain(tools=[stray])
+    with pytest.raises(UsageError, match="domain 'boats': database should be decorated with @read, @write or @generic"):
+        domain(tools=[database])
+    with pytest.raises(UsageError, match="domain 'boats': database should be decorated with @check or @assertion"):
+        domain(rules=[database])
+    with pytest.raises(UsageError, match="domain 'boats': the time limit should be above 0 s, not 0"):
+        domain(time_limit=0)
     with pytest.raises(UsageError, match=r"domain 'boats': Shop.fork: states have something of this name already"):
         domain(state=Shop, tools=[], user_tools=[], rules=[])
 

@@ -28,6 +28,7 @@ docs/your-own-domain.md builds one from nothing.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,8 @@ class Domain:
     """A policy, tools and a database that worlds are made of. Implements `turngap.domains.live.LiveDomain`.
 
     Raises:
-        UsageError: two tools of one side bear one name, a function asks for another state type, or the state type's
-            declaration makes no sense.
+        UsageError: a function is not decorated, two of one kind bear one name, one asks for another state type, or the
+            state type's declaration makes no sense.
     """
 
     def __init__(
@@ -110,34 +111,50 @@ class Domain:
             rules: checks and assertions.
             time_limit: seconds that one call of a tool may take.
         """
-        try:
-            state.layout()
-        except StateError as error:
-            raise UsageError(f"domain {name!r}: {error}") from None
         self.name = name
         self.policy = policy
         self.state = state
         self.tools = tuple(tools)
         self.user_tools = tuple(user_tools)
-        self.checks = tuple(rule for rule in rules if isinstance(rule, Check))
-        self.assertions = {rule.name: rule for rule in rules if isinstance(rule, Assertion)}
         self.time_limit = time_limit
         self._database = database
         self._setting: Setting | None = None
         self._loading = threading.Lock()
-        for names in (
-            [tool.name for tool in self.tools],
-            [tool.name for tool in self.user_tools],
-            [rule.name for rule in rules],
-        ):
-            twice = sorted({one for one in names if names.count(one) > 1})
-            if twice:
-                raise UsageError(f"domain {name!r}: {twice[0]!r} is defined twice")
-        functions: list[Tool | Assertion] = [*self.tools, *self.user_tools, *self.assertions.values()]
-        for one in functions:
-            asked = one.signature.state
-            if asked is not None and not issubclass(state, asked):
-                raise UsageError(f"domain {name!r}: {one.name} asks for {asked.__name__}, not {state.__name__}")
+        self._examine(rules)
+        self.checks = tuple(rule for rule in rules if isinstance(rule, Check))
+        self.assertions = {rule.name: rule for rule in rules if isinstance(rule, Assertion)}
+
+    def _examine(self, rules: Sequence[Check | Assertion]) -> None:
+        """Refuse what cannot work, before anything is run."""
+        try:
+            self.state.layout()
+        except StateError as error:
+            raise self._wrong(str(error)) from None
+        if not self.time_limit > 0:
+            raise self._wrong(f"the time limit should be above 0 s, not {self.time_limit}")
+        tool, rule = (Tool,), (Check, Assertion)
+        sides: list[tuple[Any, tuple[type, ...], str]] = [
+            (self.tools, tool, "@read, @write or @generic"),
+            (self.user_tools, tool, "@read, @write or @generic"),
+            (rules, rule, "@check or @assertion"),
+        ]
+        for side, kinds, decorators in sides:
+            stray = [one for one in side if not isinstance(one, kinds)]
+            if stray:
+                raise self._wrong(f"{getattr(stray[0], '__name__', stray[0])} should be decorated with {decorators}")
+            names = Counter(one.name for one in side)
+            twice = next((name for name, count in names.items() if count > 1), None)
+            if twice is not None:
+                raise self._wrong(f"{twice!r} is defined twice")
+        functions: list[Tool | Assertion] = [*self.tools, *self.user_tools]
+        functions += [one for one in rules if isinstance(one, Assertion)]
+        for function in functions:
+            asked = function.signature.state
+            if asked is not None and not issubclass(self.state, asked):
+                raise self._wrong(f"{function.name} asks for {asked.__name__}, not {self.state.__name__}")
+
+    def _wrong(self, problem: str) -> UsageError:
+        return UsageError(f"domain {self.name!r}: {problem}")
 
     def world(self, seed: int = 0, initial_state: dict[str, Any] | None = None) -> TableWorld:
         """A new world, in time that does not depend on the size of the database. See `LiveDomain.world`.
@@ -177,7 +194,7 @@ class Domain:
             raise DataFault(f"domain {self.name!r} has no assertion {assertion!r}; known: {known}")
         if not isinstance(world, TableWorld):
             raise UsageError(f"domain {self.name!r}: the world is of another kind")
-        return self.assertions[assertion].holds(world.state, arguments)
+        return self.assertions[assertion].holds(world.state, arguments, self.time_limit)
 
     def identity(self) -> dict[str, Any]:
         """Name and digests of policy, tools and database."""

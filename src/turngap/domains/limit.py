@@ -87,7 +87,8 @@ def _ring(_signal: int, _frame: Any) -> None:
 def _by_alarm(seconds: float, function: Callable[[], T]) -> T:
     before = signal.signal(signal.SIGALRM, _ring)
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        # Again and again: where the first ring is lost (in a finaliser, say), the next one may not be.
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
         try:
             return function()
         finally:

@@ -35,8 +35,7 @@ class Signature:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self.name: str = function.__name__
+        self.name = function_name(function)
         try:
             hints = typing.get_type_hints(function, include_extras=True)
         except NameError as error:
@@ -99,6 +98,17 @@ class Signature:
         from turngap.metrics.validation import Validator  # noqa: PLC0415
 
         return Validator(self.schema)
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """What a function is called.
+
+    Raises:
+        UsageError: it is something else.
+    """
+    if not inspect.isfunction(function):
+        raise UsageError(f"{function!r:.80} is no function; decorate one made with def")
+    return function.__name__
 
 
 def _is_state(hint: Any) -> bool:

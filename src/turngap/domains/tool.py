@@ -7,17 +7,20 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from turngap import jsonio
 from turngap.data import ToolCall, ToolSpec
-from turngap.domains.blame import Blame
+from turngap.domains.blame import TIME_LIMIT, Blame, fault
+from turngap.domains.limit import TimeUp, within
 from turngap.domains.live import Kind
-from turngap.domains.signature import Signature
+from turngap.domains.signature import Signature, function_name
 from turngap.domains.state import State
 from turngap.errors import DataFault, DomainFault, UsageError
+
+T = TypeVar("T")
 
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
 _ODD = (b"null", b"NaN", b"Infinity")
@@ -66,16 +69,19 @@ class Check:
 
     def __init__(self, function: Callable[[Any, ToolCall], str | None]) -> None:
         self.function = function
-        self.name: str = function.__name__
+        self.name = function_name(function)
+        _refuse_async(function)
 
-    def breach(self, state: State, call: ToolCall) -> str | None:
+    def breach(self, state: State, call: ToolCall, time_limit: float) -> str | None:
         """The rule that the call would break in this state, or None.
 
         Raises:
             DomainFault: the check itself failed.
         """
-        with Blame(f"check {self.name}", self.function):
-            return self.function(state, call)
+        found = _ask(f"check {self.name}", self.function, time_limit, lambda: self.function(state, call))
+        if found is not None and not isinstance(found, str):
+            raise DomainFault(f"check {self.name} returned {found!r:.80}; it should return the broken rule, or None")
+        return found
 
 
 class Assertion:
@@ -85,8 +91,11 @@ class Assertion:
         self.function = function
         self.signature = Signature(function)
         self.name = self.signature.name
+        _refuse_async(function)
+        if self.signature.state is None:
+            raise UsageError(f"{self.name}: an assertion needs the state as its first parameter")
 
-    def holds(self, state: State, arguments: dict[str, Any]) -> bool:
+    def holds(self, state: State, arguments: dict[str, Any], time_limit: float) -> bool:
         """Whether it holds.
 
         Raises:
@@ -95,8 +104,21 @@ class Assertion:
         values = self.signature.read(arguments)
         if isinstance(values, str):
             raise DataFault(f"assertion {self.name}: {values}")
-        with Blame(f"assertion {self.name}", self.function):
-            return bool(self.function(state, **values))
+        named = values
+        return bool(_ask(f"assertion {self.name}", self.function, time_limit, lambda: self.function(state, **named)))
+
+
+def _refuse_async(function: Callable[..., Any]) -> None:
+    if inspect.iscoroutinefunction(function):
+        raise UsageError(f"{function_name(function)}: only tools may be async")
+
+
+def _ask(what: str, function: Callable[..., Any], time_limit: float, asked: Callable[[], T]) -> T:
+    try:
+        with Blame(what, function):
+            return within(time_limit, asked)
+    except TimeUp:
+        raise fault(f"{what} took longer than {time_limit:g} s", TIME_LIMIT) from None
 
 
 def render(value: Any, tool: Tool) -> str:

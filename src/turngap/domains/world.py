@@ -76,7 +76,7 @@ class TableWorld(LiveWorld):
 
     def breaches(self, call: ToolCall) -> tuple[str, ...]:
         """The rules of the policy that the call would break now, by the domain's checks."""
-        found = (check.breach(self._state, call) for check in self._setting.checks)
+        found = (check.breach(self._state, call, self._setting.time_limit) for check in self._setting.checks)
         return tuple(rule for rule in found if rule is not None)
 
     def digest(self) -> str:
