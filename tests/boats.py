@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from turngap.data import Trajectory
+from turngap.data.reward import Grade, Reward
 from turngap.data.task import Action, Component, Criteria, Fact, Instructions, Intent, Scenario, Task
+from turngap.domains import LiveDomain, LiveWorld
 from turngap.domains.api import Domain, Record, State, Table, ToolError, generic, read, write
 
 POLICY = (
@@ -82,3 +85,26 @@ def task(number: int, *, scenario: Scenario = Scenario.GENERAL, date: str = "203
             facts=(Fact(slot="booking_id", value=booking), Fact(slot="date", value=date)),
         ),
     )
+
+
+class DateGrader:
+    """1 when the bookings are as the reference actions leave them; remembers what it was given."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.graded: list[str] = []
+
+    def identity(self) -> dict[str, Any]:
+        return {"grader": "date"}
+
+    async def grade(self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld) -> Reward:
+        if self.error is not None:
+            raise self.error
+        self.graded.append(task.id)
+        wanted = domain.world(0, task.initial_state)
+        for action in task.criteria.actions:
+            wanted.call(action.call())
+        value = float(wanted.digest() == world.digest())
+        missing = "; ".join(map(str, wanted.diff(world)))
+        grades = {"DB": Grade(value=value, counted=True, detail=missing), "ACTION": Grade(value=0.0, counted=False)}
+        return Reward(value=value, components=grades)

@@ -10,6 +10,7 @@ from typing import Any
 import boats
 import msgspec
 import pytest
+from boats import DateGrader
 
 from turngap.config import AuditConfig, ModelConfig, RolloutConfig, TaskConfig
 from turngap.data import (
@@ -20,16 +21,13 @@ from turngap.data import (
     Finish,
     Prediction,
     Score,
-    Task,
     Termination,
     ToolCall,
     ToolMessage,
     Trajectory,
     UserMessage,
 )
-from turngap.data.reward import Grade, Reward
 from turngap.data.task import Scenario
-from turngap.domains import LiveDomain, LiveWorld
 from turngap.engines import Quiet
 from turngap.errors import ConfigError, DomainFault, EndpointError, JudgeError, UserFault
 from turngap.models import Request
@@ -45,29 +43,6 @@ _CONFIG = RolloutConfig(
     domain="boats", tasks=TaskConfig(path="tasks.json"), model=ModelConfig(spec="scripted/x", concurrency=4), trials=2
 )
 _TASKS = (boats.task(1), boats.task(2, scenario=Scenario.AMBIGUOUS), boats.task(3))
-
-
-class DateGrader:
-    """1 when the bookings are as the reference actions leave them; remembers what it was given."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.error = error
-        self.graded: list[str] = []
-
-    def identity(self) -> dict[str, Any]:
-        return {"grader": "date"}
-
-    async def grade(self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld) -> Reward:
-        if self.error is not None:
-            raise self.error
-        self.graded.append(task.id)
-        wanted = domain.world(0, task.initial_state)
-        for action in task.criteria.actions:
-            wanted.call(action.call())
-        value = float(wanted.digest() == world.digest())
-        missing = "; ".join(map(str, wanted.diff(world)))
-        grades = {"DB": Grade(value=value, counted=True, detail=missing), "ACTION": Grade(value=0.0, counted=False)}
-        return Reward(value=value, components=grades)
 
 
 def good(request: Request) -> Answer:
