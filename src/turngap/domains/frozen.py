@@ -178,10 +178,7 @@ def thaw(value: Any) -> Any:
     if value is None or type(value) in _SCALARS:
         return value
     if isinstance(value, msgspec.Struct):
-        config = value.__struct_config__
-        head = {config.tag_field: config.tag} if config.tag is not None else {}
-        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-        return {**head, **{written: thaw(getattr(value, name)) for written, name in names}}
+        return {name: thaw(item) for name, item in _spelled_out(value)}
     if isinstance(value, dict):
         return {key: thaw(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -191,6 +188,15 @@ def thaw(value: Any) -> Any:
     if isinstance(value, (*_WRITTEN_OUT, enum.Enum)):
         return msgspec.to_builtins(value)
     return value
+
+
+def _spelled_out(value: msgspec.Struct) -> Iterator[tuple[str, Any]]:
+    """Names and values of a Struct as JSON has them, the tag among them."""
+    config = value.__struct_config__
+    if config.tag_field is not None:
+        yield config.tag_field, config.tag
+    for written, name in zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True):
+        yield written, getattr(value, name)
 
 
 def canonical(value: Any) -> bytes:
@@ -210,7 +216,9 @@ def _canonical(value: Any) -> Any:
         return [_canonical(item) for item in value]
     if isinstance(value, (set, frozenset)):
         return [_canonical(item) for item in ordered(value)]
-    if isinstance(value, (msgspec.Struct, *_WRITTEN_OUT, enum.Enum)):
+    if isinstance(value, msgspec.Struct):
+        return {name: _canonical(item) for name, item in _spelled_out(value)}
+    if isinstance(value, (*_WRITTEN_OUT, enum.Enum)):
         return _canonical(thaw(value))
     raise StateError(f"{kind.__module__}.{kind.__qualname__} has no JSON form")
 
@@ -220,6 +228,9 @@ def _number(value: float | Decimal) -> Any:
     if isinstance(value, float):
         if value.is_integer():
             return int(value)
+        text = repr(value)
+        if len(text) <= _DIGITS and "e" not in text:
+            return msgspec.Raw(text.encode())
         value = Decimal(format(value, f".{_DIGITS}g"))
     if abs(value.adjusted()) > _MOST_ZEROS:
         return msgspec.Raw(str(value.normalize()).encode())

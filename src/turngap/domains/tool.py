@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import math
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -23,8 +23,6 @@ from turngap.errors import DataFault, DomainFault, UsageError
 T = TypeVar("T")
 
 _ENCODER = msgspec.json.Encoder(order="deterministic", decimal_format="number")
-_ODD = (b"null", b"NaN", b"Infinity")
-"""How the encoder spells numbers that JSON has not."""
 
 
 class ToolError(Exception):
@@ -133,8 +131,11 @@ def render(value: Any, tool: Tool) -> str:
         return jsonio.clean(value)
     try:
         text = _ENCODER.encode(value)
-        if any(word in text for word in _ODD):
-            _refuse_odd_numbers(value)
+        if b"NaN" in text or b"Infinity" in text:
+            _refuse_odd_decimals(value)
+        if b"null" in text:
+            # The encoder writes a float that is no JSON number as null; the standard library's refuses it.
+            json.dumps(msgspec.to_builtins(value), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         remedy = "return text, JSON values or Records"
@@ -142,10 +143,13 @@ def render(value: Any, tool: Tool) -> str:
     return text.decode()
 
 
-def _refuse_odd_numbers(value: Any) -> None:
-    if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+def _refuse_odd_decimals(value: Any) -> None:
+    if isinstance(value, Decimal) and not value.is_finite():
         raise ValueError(f"{value} is not a JSON number")
     if isinstance(value, msgspec.Struct):
         value = msgspec.structs.asdict(value)
-    for item in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple, set)) else ():
-        _refuse_odd_numbers(item)
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        for item in value:
+            _refuse_odd_decimals(item)
