@@ -514,6 +514,21 @@ def _tried(change: Callable[[], Any]) -> bool:
     return False
 
 
+def test_a_tool_may_do_what_it_likes_with_its_arguments() -> None:
+    """ENV-01: a tool that changes what it was given changes no call, which the task's reference may hold for all trials."""
+
+    @write
+    def spoil(desk: Desk, plan: dict[str, Any], steps: list[Any]) -> str:
+        """Spoil the arguments."""
+        plan["days"].clear()
+        steps[0]["done"] = True
+        return "spoilt"
+
+    made = call("spoil", plan={"days": [1, 2]}, steps=[{}])
+    assert _desk(spoil).world().call(made).content == "spoilt"
+    assert made == call("spoil", plan={"days": [1, 2]}, steps=[{}])
+
+
 def test_what_a_tool_is_given_cannot_leave_its_call() -> None:
     """ENV-01: a tool that changes what it read, or keeps it and changes it later, reaches nobody."""
     kept: list[Any] = []

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from turngap.data import ToolSpec
+from turngap.domains.frozen import thaw
 from turngap.domains.state import State
 from turngap.errors import UsageError
 
@@ -74,7 +75,11 @@ class Signature:
         return ToolSpec(name=self.name, description=self.description, parameters=self.schema)
 
     def read(self, arguments: dict[str, Any]) -> dict[str, Any] | str:
-        """Typed values for the function's parameters, or what is wrong with the arguments, in words for the caller."""
+        """Typed values for the function's parameters, or what is wrong with the arguments, in words for the caller.
+
+        The values share nothing with `arguments`, which a task or a recording may hold for others too.
+        """
+        arguments = thaw(arguments)
         try:
             return self._convert(arguments)
         except msgspec.ValidationError as error:
