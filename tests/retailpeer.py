@@ -130,7 +130,7 @@ def _value(text: str) -> Any:
 
 
 def _in_cents(value: Any) -> Any:
-    """The same with amounts of movements in whole cents; one of nothing is neither payment nor refund."""
+    """The same with amounts of movements in whole cents."""
     if isinstance(value, list):
         return [_in_cents(item) for item in value]
     if not isinstance(value, dict):
@@ -138,8 +138,9 @@ def _in_cents(value: Any) -> Any:
     shown = {key: _in_cents(item) for key, item in value.items()}
     if "transaction_type" in shown:
         shown["amount"] = round(shown["amount"], 2)
-        if not shown["amount"]:
-            shown["transaction_type"] = "nothing"
+        if not shown["amount"] and value["amount"]:
+            # A payment of a hair over nothing.
+            shown["transaction_type"] = "refund"
     return shown
 
 
@@ -168,19 +169,24 @@ class Caller:
         self._users = list(tables["users"].values())
         self._products = list(tables["products"].values())
         pairs = [[item["item_id"] for item in order["items"]] for order in self._orders]
+        self._gifted = [order for order in self._orders if order["status"] == "pending" and self._has_choice(order)]
         self._twice = [order for order, ids in zip(self._orders, pairs, strict=True) if len({*ids}) < len(ids)]
 
     def sequence(self) -> list[tuple[str, dict[str, Any]]]:
         """One to fifteen calls that come back to a few orders and their customers."""
         rng = self._rng
-        # Orders that have an item twice are rare, and where mistakes would hide.
-        pools = [self._orders] * 7 + [self._twice or self._orders]
+        # Mistakes would hide where orders have an item twice, and where gift cards are paid from and back to.
+        pools = [self._orders] * 6 + [self._twice or self._orders, self._gifted or self._orders]
         focus = [rng.choice(rng.choice(pools)) for _ in range(rng.randint(1, 3))]
         return [self._call(rng.choice(focus)) for _ in range(rng.randint(1, 15))]
 
+    def _has_choice(self, order: dict[str, Any]) -> bool:
+        methods = self._tables["users"][order["user_id"]]["payment_methods"].values()
+        return len(methods) > 1 and any(one["source"] == "gift_card" for one in methods)
+
     def _call(self, order: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         fitting = _FITTING.get(order["status"].partition(" ")[0], [])
-        name = self._rng.choice(fitting if fitting and self._rng.random() < 0.5 else list(_ARGUMENTS))
+        name = self._rng.choice(fitting if fitting and self._rng.random() < 0.6 else list(_ARGUMENTS))
         arguments = {key: make(self, order) for key, make in _ARGUMENTS[name].items()}
         if "new_item_ids" in arguments:
             arguments["new_item_ids"] = self._instead(order, arguments["item_ids"])
@@ -220,11 +226,11 @@ class Caller:
         kind = rng.random()
         if kind < 0.03:
             return []
-        if kind < 0.07:
+        if kind < 0.1:
             return [*picked, rng.choice(picked)]
-        if kind < 0.11:
+        if kind < 0.15:
             return [*picked, rng.choice(rng.choice(self._orders)["items"])["item_id"]]
-        if kind < 0.13:
+        if kind < 0.17:
             return [*picked, "1008292230x"]
         return picked
 
@@ -242,9 +248,9 @@ class Caller:
                 variants = list(rng.choice(self._products)["variants"].values())
             found.append(item_id if rng.random() < 0.02 else rng.choice(variants)["item_id"])
         kind = rng.random()
-        if kind < 0.03:
+        if kind < 0.05:
             return found[:-1]
-        return [*found, "1"] if kind < 0.05 else found
+        return [*found, "1"] if kind < 0.1 else found
 
     def method(self, order: dict[str, Any]) -> str:
         """Most often one of the customer's; at times another's or none."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,13 @@ from hypothesis import strategies as st
 from retailpeer import Caller, Twins
 from retailshop import small_shop
 
-from turngap.data import ToolCall
+from turngap.config import DataConfig
+from turngap.data import ToolCall, decisions, results_of
 from turngap.domains.retail import schema
 from turngap.domains.retail.domain import retail
 from turngap.domains.retail.generate import Sizes, generate
 from turngap.domains.retail.tools import TOOLS
+from turngap.formats import read
 
 pytestmark = [
     # tau2's calculator hands text such as 1(2) to Python, which warns about it.
@@ -123,6 +126,52 @@ def test_many_calls_at_random_on_a_made_up_database() -> None:
         twins.play(Caller(twins.tables, rng).sequence())
 
 
+def test_recorded_results_of_tau_bench(twins: Twins, shared: Path) -> None:
+    """The calls that agents made in tau-bench's retail lead to the recorded results, here and in tau2.
+
+    tau-bench is older than tau2: it has a tool `think`, shows users without their id, leaves out fields that are null,
+    and has float noise in amounts. In four calls it decides otherwise than tau2 and we do: it takes an item in place
+    of itself (2), gives each of several changed items what is its own (1), and refuses a new address after that (1).
+    """
+    domain = retail(twins.tables)
+    same = 0
+    odd = Counter[str]()
+    path = shared / "agentrx-tau-retail" / "retail-tasks-000-054.json"
+    for conversation in read(DataConfig(paths=(str(path),))):
+        world = domain.world()
+        made = []
+        for decision in decisions(conversation):
+            for call, recorded in zip(decision.reference.calls, results_of(conversation, decision), strict=True):
+                if call.name == "think":
+                    continue
+                made.append((call.name, call.arguments or {}))
+                ours = world.call(call)
+                refused = recorded.content.startswith("Error")
+                if (ours.error and refused) or _older(ours.content) == _older(recorded.content):
+                    same += 1
+                else:
+                    odd[call.name] += 1
+        twins.play(made)
+    assert odd == {"modify_pending_order_items": 3, "modify_pending_order_address": 1}
+    assert same > 400
+
+
+def _older(text: str) -> Any:
+    try:
+        return _without_null(json.loads(text))
+    except json.JSONDecodeError:
+        return text
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_null(item) for item in value]
+    if not isinstance(value, dict):
+        return round(value, 2) if isinstance(value, float) else value
+    dropped = {"user_id"} if "email" in value else set()
+    return {key: _without_null(item) for key, item in value.items() if item is not None and key not in dropped}
+
+
 def test_tools_take_the_same_arguments(twins: Twins) -> None:
     """Each tool has the name, the kind, and parameters of the names and types that tau2's has."""
     theirs = {tool.name: tool.openai_schema["function"]["parameters"] for tool in twins.peer.get_tools()}
@@ -177,7 +226,7 @@ def test_differs_a_refused_call_leaves_nothing_behind() -> None:
     assert world.call(call).error
     assert world.changes() == ()
     assert _both(twins, call.name, **(call.arguments or {})) == (False, False)
-    assert twins.peer.tools.db.users["u"].payment_methods["g2"].balance == 10.0
+    assert twins.peer.tools.db.users["u"].payment_methods["g2"].balance == 15.0
 
 
 def test_differs_numbers_have_an_end() -> None:
