@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,3 +80,15 @@ def test_what_is_avoided_is_not_overwritten(tmp_path: Path, capsys: pytest.Captu
     assert _generate("-o", str(path), "--avoid", str(path)) == 2
     assert path.read_bytes() == before
     assert "would be overwritten" in capsys.readouterr().err
+
+
+def test_env_04_the_hash_seed_makes_no_difference() -> None:
+    """ENV-04: two processes with different hash seeds write the same bytes."""
+    command = [sys.executable, "-m", "turngap", "domain", "generate", "retail", *_SMALL, "--seed", "3"]
+    written = {
+        subprocess.run(
+            command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True, timeout=60
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(written) == 1
