@@ -222,6 +222,17 @@ def test_assertions_are_asked_of_a_fork(mock: Tau2Domain) -> None:
     assert mock.holds(world, "assert_task_status", wanted)
     with pytest.raises(DataFault, match="no assertion 'assert_all_is_well'"):
         mock.holds(world, "assert_all_is_well", {})
-    with pytest.raises(DataFault, match="instead of bool"):
+    with pytest.raises(DataFault, match="'create_task' is no assertion: it gave Task"):
         mock.holds(world, "create_task", {"user_id": "user_1", "title": "x"})
+    with pytest.raises(DataFault, match="missing a required argument: 'expected_status'"):
+        mock.holds(world, "assert_task_status", {"task_id": "task_1"})
     assert len(world.changes()) == 1
+
+
+def test_an_assertion_about_what_is_not_there_does_not_hold(mock: Tau2Domain) -> None:
+    """A task that the agent never made is no error of the domain: the agent has not done what was wanted."""
+    wanted = {"task_id": "task_2", "expected_status": "pending"}
+    world = mock.world()
+    assert not mock.holds(world, "assert_task_status", wanted)
+    world.call(_call("create_task", user_id="user_1", title="x"))
+    assert mock.holds(world, "assert_task_status", wanted)

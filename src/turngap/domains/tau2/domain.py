@@ -6,6 +6,7 @@ fork of it.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections import OrderedDict
 from pathlib import Path
@@ -90,15 +91,23 @@ class Tau2Domain:
             raise UsageError(f"domain {self.name!r}: the world is of another kind")
         # Asked of a fork, since some of these functions are tools that change something.
         environment = database.fork(world.environment)
-        kit = environment.tools if requestor == "assistant" else environment.user_tools
-        if not callable(getattr(kit, assertion, None)) or assertion.startswith("__"):
+        function = getattr(environment.tools if requestor == "assistant" else environment.user_tools, assertion, None)
+        if not callable(function) or assertion.startswith("__"):
             raise DataFault(f"domain {self.name!r}: the {requestor}'s tools have no assertion {assertion!r}")
-        asked = {"env_type": requestor, "func_name": assertion, "arguments": arguments, "assert_value": True}
         try:
-            held = environment.run_env_assertion(package().assertion(**asked), raise_assertion_error=False)
-        except (TypeError, ValueError, LookupError, AttributeError) as error:
-            raise DataFault(f"domain {self.name!r}: assertion {assertion!r}: {_line(error)}") from error
-        return bool(held)
+            inspect.signature(function).bind(**arguments)
+        except TypeError as error:
+            raise DataFault(f"domain {self.name!r}: assertion {assertion!r}: {error}") from None
+        asked = package().assertion(env_type=requestor, func_name=assertion, arguments=arguments, assert_value=True)
+        try:
+            with Blame(f"tau2's assertion {assertion}", let=(ValueError,)):
+                held = environment.run_env_function_call(asked)
+        except ValueError:
+            # What it asks about is not there, which is how these functions say so.
+            return False
+        if not isinstance(held, bool):
+            raise DataFault(f"domain {self.name!r}: {assertion!r} is no assertion: it gave {type(held).__name__}")
+        return held
 
     def identity(self) -> dict[str, Any]:
         """Name, version of the package, and digests of policy, tools and database."""
@@ -157,10 +166,6 @@ def _tools(kit: Any) -> tuple[Tau2Tool, ...]:
         spec = ToolSpec(name=name, description=function["description"], parameters=function["parameters"])
         found.append(Tau2Tool(name=name, kind=kind_of(kit, name), spec=spec))
     return tuple(found)
-
-
-def _line(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 _LOADED: dict[str, Tau2Domain] = {}
