@@ -30,17 +30,25 @@ class Overlap(msgspec.Struct, frozen=True, kw_only=True):
 
 def overlap(one: RunStore, other: RunStore) -> Overlap:
     """Hold the data of two runs against each other; where a record stood in its file does not count."""
-    ours, theirs = (
-        {item.id: content_digest(item) for item in store.conversations()}
-        | {task.id: task_digest(task) for task in store.trials.tasks()}
-        for store in (one, other)
-    )
+    ours, theirs = (contents(store) for store in (one, other))
     both = ours.keys() & theirs.keys()
     return Overlap(
         shared=frozenset(key for key in both if ours[key] == theirs[key]),
         changed=tuple(sorted(key for key in both if ours[key] != theirs[key])),
         only=(len(ours) - len(both), len(theirs) - len(both)),
     )
+
+
+def contents(store: RunStore) -> dict[str, str]:
+    """Id -> digest of every conversation of a run, or of every task, in their order."""
+    if isinstance(store.settings, RolloutConfig):
+        return {task.id: task_digest(task) for task in store.trials.tasks()}
+    return {item.id: content_digest(item) for item in store.conversations()}
+
+
+def noun(store: RunStore) -> str:
+    """What the data of a run are called: ``conversation`` or ``task``."""
+    return "task" if isinstance(store.settings, RolloutConfig) else "conversation"
 
 
 def settings_that_differ(one: RunStore, other: RunStore, scorers: tuple[str, str]) -> list[str]:

@@ -22,14 +22,13 @@ from typing import Any
 
 import msgspec
 
-from turngap.analysis.comparable import Overlap, overlap, settings_that_differ
+from turngap.analysis.comparable import Overlap, noun, overlap, settings_that_differ
 from turngap.analysis.drop import drop
 from turngap.analysis.figure import columns, interval
 from turngap.analysis.rule import Rule
 from turngap.analysis.sample import Sample, measure_of, sample, scorer_of
 from turngap.analysis.sums import Sums, sum_up
 from turngap.analysis.trial import PROTOCOL as ROLLOUT
-from turngap.config import RolloutConfig
 from turngap.data import Figure
 from turngap.metrics.interval import LEVEL, Interval, wilson
 from turngap.runs.manifest import COMMANDS
@@ -119,7 +118,7 @@ def evaluate(
     if baseline is not None and any(rule.max_drop is not None for rule in rules) and any(evidence.overlap.only):
         ours, theirs = evidence.overlap.only
         notes.append(
-            f"run and baseline cover different {_noun(run)}s: {len(evidence.overlap.shared)} shared, {ours} only in "
+            f"run and baseline cover different {noun(run)}s: {len(evidence.overlap.shared)} shared, {ours} only in "
             f"the run, {theirs} only in the baseline; a drop is over the shared ones"
         )
     return GateResult(
@@ -212,10 +211,6 @@ def _measured(rule: Rule, store: RunStore, summary: Sums, whose: str) -> Sample:
     return sample(store, rule.metric, scorer)
 
 
-def _noun(store: RunStore) -> str:
-    return "task" if isinstance(store.settings, RolloutConfig) else "conversation"
-
-
 def _protocol(metric: str) -> str:
     measure = measure_of(metric)
     return metric.partition(".")[0] if measure is None else measure.protocol
@@ -278,12 +273,12 @@ def _drop(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
 
 
 def _require_same_measurement(evidence: _Evidence, found: Sample, theirs: Sample) -> None:
-    common, noun = evidence.overlap, _noun(evidence.run)
+    common, what = evidence.overlap, noun(evidence.run)
     if common.changed:
         more = f" and {len(common.changed) - 1} more" if len(common.changed) > 1 else ""
-        raise _Undecidable(f"the baseline is on other data: {noun} {common.changed[0]!r}{more} has other content there")
+        raise _Undecidable(f"the baseline is on other data: {what} {common.changed[0]!r}{more} has other content there")
     if not common.shared:
-        raise _Undecidable(f"the baseline is on other data: it shares no {noun} with the run")
+        raise _Undecidable(f"the baseline is on other data: it shares no {what} with the run")
     different = settings_that_differ(evidence.run, evidence.baseline, (found.scorer, theirs.scorer))
     if different:
         raise _Undecidable(f"the baseline was measured in another way: {'; '.join(different)}")
@@ -314,8 +309,8 @@ def _reason(known: Ruling, outcome: Outcome) -> str:
     bound = f"{100 * rule.bound:.10g}{' points' if drop_rule else '%'}"
     level = f"{100 * known.level:.10g}%"
     if outcome is Outcome.UNDECIDED:
-        noun = "tasks" if _protocol(rule.metric) == ROLLOUT else "conversations"
-        return f"inconclusive: the {level} interval lies on both sides of {bound}; more {noun} would narrow it"
+        units = "tasks" if _protocol(rule.metric) == ROLLOUT else "conversations"
+        return f"inconclusive: the {level} interval lies on both sides of {bound}; more {units} would narrow it"
     side = ("not " if outcome is Outcome.PASS else "") + ("below" if rule.min is not None else "above")
     if rule.confidence is not None:
         return f"the whole {level} interval is {side} {bound}"

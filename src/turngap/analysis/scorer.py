@@ -8,7 +8,7 @@ from turngap.runs.store import RunStore
 
 def judges(store: RunStore, protocol: str) -> tuple[str, ...]:
     """Who judged a protocol here: those the run was made with in their order, then those of later re-scorings."""
-    asked = store.config.judge.specs
+    asked = store.settings.judge.specs
     found = [judge for name, _, judge in (scorer.partition(":") for scorer in store.scorers()) if name == protocol]
     return tuple(sorted(found, key=lambda judge: (asked.index(judge) if judge in asked else len(asked), judge)))
 
