@@ -10,6 +10,7 @@ How an agent asks for slots, and how a scripted user hears it, is `turngap.data.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -228,3 +229,8 @@ class TaskFile(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """How scores name the file: the first twelve digits of its digest."""
         return self.digest[:12]
+
+
+def is_write(name: str) -> bool:
+    """Whether a tool's name says that it changes something; for where the domain is not at hand."""
+    return not re.match(r"(get|find|list|search|calculate|check|transfer|think|lookup|look)\w*", name)

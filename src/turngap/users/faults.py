@@ -15,8 +15,8 @@ import msgspec
 
 from turngap import jsonio
 from turngap.data import Acted, Action, Spoken, Task, ToolCall, Trajectory, UserMessage
+from turngap.data.task import is_write
 from turngap.users.hearing import hear
-from turngap.users.intent import is_write
 from turngap.users.lapse import Lapse, LapseKind
 from turngap.users.signals import parse
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from turngap.data import Change, Fact, Intent, Remark, Task
 from turngap.data.asking import spell, spoken
+from turngap.data.task import is_write
 from turngap.users.person import first_person
 
 VERSION = 1
@@ -188,11 +189,6 @@ def _named(value: Any, text: str) -> bool:
 
 def _is_choice(value: Any) -> bool:
     return isinstance(value, bool) or (isinstance(value, str) and bool(value.strip()))
-
-
-def is_write(name: str) -> bool:
-    """Whether a tool's name says that it changes something; for where the domain is not at hand."""
-    return not re.match(r"(get|find|list|search|calculate|check|transfer|think|lookup|look)\w*", name)
 
 
 def _unknown(text: str, facts: Iterable[Fact]) -> Iterator[str]:
