@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from boats import DateGrader
 
+from turngap.analysis.rollout import summarise, to_document
 from turngap.config import AuditConfig, ModelConfig, RolloutConfig, TaskConfig
 from turngap.data import (
     Acted,
@@ -27,7 +28,7 @@ from turngap.data import (
     Trajectory,
     UserMessage,
 )
-from turngap.data.task import Scenario
+from turngap.data.task import Criteria, Scenario
 from turngap.engines import Quiet
 from turngap.errors import ConfigError, DomainFault, EndpointError, JudgeError, UserFault
 from turngap.models import Request
@@ -213,7 +214,7 @@ async def test_a_reward_is_given_once_and_with_the_world_as_it_was_left(tmp_path
     with _run(tmp_path / "run") as store:
         first = DateGrader()
         await perform(store, _cast(good, first), Quiet())
-        assert len(first.graded) == 6
+        assert len(first.graded) == 6 + 2 * 3  # and the two floors
         rows = _rows(store)
         store._database.write("DELETE FROM reward WHERE task = 'move-2' AND trial = 1")
         second = DateGrader()
@@ -313,3 +314,25 @@ async def test_another_domain_or_user_is_refused_on_resuming(tmp_path: Path) -> 
         _settle(store, _cast(good), Quiet())
         with pytest.raises(ConfigError, match=r"the user is not the one .* user\.patience: 5 asked for, 3 stored"):
             _settle(store, _cast(good, simulator=ScriptedSimulator(patience=5)), Quiet())
+
+
+async def test_two_floors_stand_beside_the_tasks(tmp_path: Path) -> None:
+    """An agent that does nothing and one that transfers everybody: tried once on every task, and kept on resuming."""
+    unchanged = msgspec.structs.replace(boats.task(1), id="leave-it", criteria=Criteria())
+    config = msgspec.structs.replace(_CONFIG, trials=1)
+    with RunStore.create(tmp_path / "run", config) as store:
+        store.add_tasks([*_TASKS, unchanged])
+        first = DateGrader()
+        await perform(store, _cast(good, first), Quiet())
+        assert len(first.graded) == 4 + 2 * 4
+        floors = {name: _rows(store, f"floor:{name}") for name in ("nothing", "transfer")}
+        assert {key for key, row in floors["nothing"].items() if row.success} == {("leave-it", 0)}
+        assert {key for key, row in floors["transfer"].items() if row.success} == {("leave-it", 0)}
+        assert {row.category for row in floors["transfer"].values()} == {"transfer"}
+        again = DateGrader()
+        await perform(store, _cast(good, again), Quiet())
+        assert again.graded == []
+        figures = summarise(store).metrics
+        document = to_document(summarise(store))
+    assert figures["floor.nothing"].value == 0.25 and figures["floor.transfer[ambiguous]"].value == 0.0
+    assert document["metrics"]["floor.nothing"]["n"] == 4

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+import msgspec
+
 from turngap.config import RolloutConfig
-from turngap.data import Task, Trajectory
+from turngap.data import Cause, Failure, Task, Trajectory
 from turngap.data.reward import Reward
 from turngap.domains import LiveDomain, LiveWorld
 from turngap.models import ModelContext
+from turngap.protocols.capture import capture
 from turngap.protocols.evaluate import Services
 
 
@@ -35,3 +38,13 @@ def open_grader(config: RolloutConfig, context: ModelContext, services: Services
         UsageError: an unknown judge.
     """
     raise NotImplementedError
+
+
+async def graded(
+    grader: Grader, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld
+) -> Reward | Failure:
+    """Have a trial graded; a grader that fails comes back as a `Failure`."""
+    result = await capture(grader.grade(task, domain, trajectory, world))
+    if isinstance(result, Failure) and result.cause is Cause.ENDPOINT:
+        return msgspec.structs.replace(result, cause=Cause.JUDGE)  # the only server that a grader asks is the judge's
+    return result

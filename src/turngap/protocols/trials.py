@@ -21,15 +21,15 @@ from turngap import domains, formats, jsonio, models, users
 from turngap.config import DataConfig, RolloutConfig, differences
 from turngap.data import Cause, Failure, Score, Task, Trajectory, UserMessage
 from turngap.data.reward import Reward
-from turngap.domains import LiveDomain, LiveWorld
+from turngap.domains import LiveDomain
 from turngap.engines.base import Progress
 from turngap.engines.local import run_units
 from turngap.errors import ConfigError, UsageError
 from turngap.models import Examined, Model, ModelContext, Request, Seat
-from turngap.protocols import rollout
+from turngap.protocols import floors, rollout
 from turngap.protocols.capture import capture
 from turngap.protocols.evaluate import Services, stated
-from turngap.protocols.grading import Grader, open_grader
+from turngap.protocols.grading import Grader, graded, open_grader
 from turngap.protocols.rollout import Place
 from turngap.protocols.taskset import chosen
 from turngap.runs.cache import Layered
@@ -227,20 +227,11 @@ async def _play_all(
             return
         trajectory = played.trajectory
         trials.put(name, trial, trajectory, player=player)
-        reward = await _grade(cast.grader, task, cast.domain, trajectory, played.world)
+        reward = await graded(cast.grader, task, cast.domain, trajectory, played.world)
         trials.put_reward(name, trial, reward, _key(cast.grader, task, trajectory), player=player)
         progress.advance(errored=isinstance(reward, Failure), usage=trajectory.usage)
 
     await run_units((key for key in wanted if key not in kept), work, concurrency=store.rollout.model.concurrency)
-
-
-async def _grade(
-    grader: Grader, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld
-) -> Reward | Failure:
-    result = await capture(grader.grade(task, domain, trajectory, world))
-    if isinstance(result, Failure) and result.cause is Cause.ENDPOINT:
-        return msgspec.structs.replace(result, cause=Cause.JUDGE)  # the only server that a grader asks is the judge's
-    return result
 
 
 async def _grade_and_score(
@@ -260,7 +251,7 @@ async def _grade_and_score(
                 if isinstance(world, Failure):
                     reward: Reward | Failure = world
                 else:
-                    reward = await _grade(grader, task, domain, trajectory, world)
+                    reward = await graded(grader, task, domain, trajectory, world)
                 store.trials.put_reward(name, trial, reward, key, player=player)
                 progress.advance(errored=isinstance(reward, Failure))
 
@@ -268,6 +259,7 @@ async def _grade_and_score(
     writes = {tool.name for tool in domain.tools if tool.kind == "write"}
     for player in players:
         store.replace_scores(SCORERS[player], _scores(store, player, writes))
+    await floors.lay(store, domain, grader, progress)
     store.set_note("scoring", {"grader": grader.identity()})
 
 

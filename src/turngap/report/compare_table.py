@@ -128,7 +128,7 @@ def _legend(comparison: Comparison) -> Table:
     return _lines(
         (
             f"over units that all runs have measured, in {comparison.shared} shared {comparison.unit}s.",
-            f"p swaps whole {comparison.unit}s (McNemar's exact where each has one unit); Holm: corrected for all here.",
+            f"p swaps whole {comparison.unit}s (McNemar's exact where each has one unit); Holm: corrected for all.",
             f"see {100 * comparison.see:g}: {comparison.unit}s it takes to see so many points, in 80 of 100 studies.",
             f"judged by: {', '.join(judges)}." if judges else "nothing here was judged.",
         )

@@ -63,6 +63,10 @@ class Trials:
         for position, task in enumerate(tasks):
             row = (position, task.id, task_digest(task), pack(task))
             self._database.write("INSERT INTO task VALUES (?, ?, ?, ?)", row)
+        return self.tasks_digest()
+
+    def tasks_digest(self) -> str:
+        """Identity of the set of tasks, whatever their order."""
         total = hashlib.sha256()
         for key, digest in self._database.rows("SELECT id, digest FROM task ORDER BY id"):
             total.update(f"{key}\0{digest}\n".encode())
