@@ -7,6 +7,7 @@ from pathlib import Path
 from turngap.config import TaskConfig
 from turngap.data import Task
 from turngap.data.task import Scenario, TaskFile
+from turngap.domains.tau2.package import NAMES, package
 from turngap.errors import DataError, UsageError
 from turngap.formats import tasks as task_files
 
@@ -18,7 +19,7 @@ def chosen(config: TaskConfig) -> tuple[TaskFile, tuple[Task, ...]]:
         DataError: the file cannot be read, or nothing is left of it. UsageError: it has no such split, task or
             scenario; the message lists what there is.
     """
-    found = task_files.read(Path(config.path))
+    found = task_files.read(_file(config.path))
     tasks = found.tasks
     if config.split is not None:
         if config.split not in found.splits:
@@ -40,6 +41,12 @@ def chosen(config: TaskConfig) -> tuple[TaskFile, tuple[Task, ...]]:
     if not tasks:
         raise DataError("no task is left of it", file=config.path)
     return found, tasks
+
+
+def _file(path: str) -> Path:
+    """The file that is named; ``tau2:airline`` is the one that the installed tau2 holds for this domain."""
+    kind, _, name = path.partition(":")
+    return package().task_file(name) if kind == "tau2" and name in NAMES else Path(path)
 
 
 def _first(tasks: tuple[Task, ...]) -> str:
