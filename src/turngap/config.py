@@ -1,7 +1,8 @@
 """What was asked for, frozen: every setting of a run, resolved once and written beside the results.
 
-The command line resolves file < environment < options into one `EvalConfig`. What it holds determines the figures,
-except the model's own randomness; two runs with equal `identity` may share a directory. Secrets are not part of it.
+The command line resolves file < environment < options into one `EvalConfig` (conversations) or `RolloutConfig` (live
+tasks). What it holds determines the figures, except the model's own randomness; two runs with equal
+`generation_identity` may share a directory. Secrets are not part of it.
 """
 
 from __future__ import annotations
@@ -201,10 +202,11 @@ class EvalConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     def generation_identity(self) -> dict[str, Any]:
         """The settings that decide what the model produces. A stored run with others cannot be resumed."""
-        model = msgspec.to_builtins(self.model)
-        for pace in ("timeout", "give_up_after", "concurrency", "prices"):
-            model.pop(pace)
-        return {"model": model, "replay": msgspec.to_builtins(self.replay), "match": msgspec.to_builtins(self.match)}
+        return {
+            "model": _without_pace(self.model),
+            "replay": msgspec.to_builtins(self.replay),
+            "match": msgspec.to_builtins(self.match),
+        }
 
     def digest(self) -> str:
         """Identity of the whole configuration."""
@@ -238,6 +240,85 @@ def _floats(value: Any, path: str) -> Iterator[tuple[str, float]]:
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from _floats(item, f"{path}.{key}" if path else str(key))
+
+
+class TaskConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which tasks."""
+
+    path: str
+    """The task file, tau2's or turngap's."""
+    split: str | None = None
+    """Name of one of the file's splits; None for all tasks."""
+    ids: tuple[str, ...] = ()
+    """Only these; empty for all."""
+    scenarios: tuple[str, ...] = ()
+    """Only tasks of these scenarios; empty for all."""
+    limit: int | None = None
+    """Keep at most this many, the first ones."""
+
+
+class AuditConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A second look at the user."""
+
+    user: ModelConfig
+    """Who plays the user instead, as in `RolloutConfig.user`."""
+    share: float = 0.2
+    """Of the tasks, drawn by the seed; at least one."""
+
+
+class RolloutConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Live trials: one model with one user on the tasks of one domain."""
+
+    domain: str
+    """``retail``, ``tau2:NAME``, ``FILE.py``, with options as a query."""
+    tasks: TaskConfig
+    model: ModelConfig
+    user: ModelConfig = ModelConfig(spec="scripted", max_tokens=512)
+    """Who plays the user: ``scripted``, ``llm/openai/NAME``, ``recorded/FILE``; and how a model behind it is asked."""
+    judge: JudgeConfig = JudgeConfig()
+    """For assertions in natural language."""
+    trials: int = 1
+    """Independent trials of every task."""
+    max_steps: int = 100
+    """Messages of the agent in one trial."""
+    max_errors: int = 10
+    """Results of the agent's calls in one trial that are errors."""
+    audit: AuditConfig | None = None
+    """A second user on a sample of the tasks, to see how far the score depends on who plays the user."""
+    seed: int = 0
+    """Of the worlds, the users and the bootstrap; each trial has a seed of its own made from it."""
+
+    def __post_init__(self) -> None:
+        for name in ("trials", "max_steps", "max_errors"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}")
+
+    def generation_identity(self) -> dict[str, Any]:
+        """The settings that decide what happens in a trial. A stored run with others cannot be resumed.
+
+        Which tasks and how many trials are no part of it: more trials may be added to a run, and the tasks themselves
+        are compared.
+        """
+        return {
+            "domain": self.domain,
+            "model": _without_pace(self.model),
+            "user": _without_pace(self.user),
+            "max_steps": self.max_steps,
+            "max_errors": self.max_errors,
+            "seed": self.seed,
+        }
+
+    def digest(self) -> str:
+        """Identity of the whole configuration."""
+        return jsonio.digest(self)
+
+
+def _without_pace(asked: ModelConfig) -> dict[str, Any]:
+    """How a model is asked, less what only decides how fast and at what price."""
+    settings: dict[str, Any] = msgspec.to_builtins(asked)
+    for pace in ("timeout", "give_up_after", "concurrency", "prices"):
+        settings.pop(pace)
+    return settings
 
 
 def differences(ours: Any, theirs: Any, prefix: str = "") -> list[str]:

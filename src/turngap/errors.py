@@ -14,6 +14,8 @@
         ├── ContextOverflow          the prompt does not fit; the protocol decides whose fault it is
         ├── JudgeError               no verdict could be had
         ├── DataFault                the recording makes this unit unmeasurable
+        ├── DomainFault              a tool, check or state of a live domain crashed: its author's fault
+        ├── UserFault                the simulated user failed: silent, out of its role, or its server failed
         └── HarnessFault             turngap itself failed (an internal error, kept with its text)
 
 `TurngapError` subclasses are what a command prints as one line. A `UnitError` never ends a run: the one capture point
@@ -119,6 +121,14 @@ class JudgeError(UnitError):
 
 class DataFault(UnitError):
     """The recording itself makes this unit unmeasurable (for example, gold history longer than the context)."""
+
+
+class DomainFault(UnitError):
+    """A live domain's own code failed (a tool raised, hung, or left a state that cannot be stored): not the agent's."""
+
+
+class UserFault(UnitError):
+    """The simulated user failed, so that the trial says nothing about the agent. `kind` names how: ``empty_user``."""
 
 
 class HarnessFault(UnitError):

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from turngap import jsonio
+from turngap.analysis.figure import plain_name
 from turngap.analysis.scorer import headline
 from turngap.analysis.summary import LEDGERS, summarise, to_document
 from turngap.config import DataConfig, EvalConfig, JudgeConfig, MatchConfig, ModelConfig
@@ -399,7 +400,8 @@ def test_only_the_judges_that_were_named_last_give_figures(tmp_path: Path) -> No
     assert any(note.startswith("also stored, and in no figure: turn@rules, turn@c") for note in alone.notes)
     assert two.judges == {"turn": ("b", "rules")}
     assert (two.metrics["turn.success"].value, two.metrics["turn.success@rules"].value) == (1.0, 0.0)
-    assert (two.plain("turn.success@b"), two.plain("turn@rules")) == ("turn.success", "turn@rules")
+    assert plain_name("turn.success@b", two.judges) == "turn.success"
+    assert plain_name("turn@rules", two.judges) == "turn@rules"
 
 
 def test_with_several_judges_each_has_its_name_in_the_document(tmp_path: Path) -> None:

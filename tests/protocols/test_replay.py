@@ -340,3 +340,15 @@ async def test_noisy_replays_follow_the_closed_form(p: float, boat_conversation:
     expected = (1 - (1 - p) ** 3) ** 2
     error = (expected * (1 - expected) / runs) ** 0.5
     assert abs(completed / runs - expected) < 3.5 * error + 1e-9
+
+
+async def test_every_turn_is_asked_alike(boat_conversation: Conversation) -> None:
+    """USR-09: policy and tools are the same in every turn of a replay, and the digest stored with each turn says so."""
+    model = ScriptedModel(lambda request: request.seat.reference or AssistantMessage(content="Goodbye."))
+    trajectory = await play(model, boat_conversation)
+    assert all(request.policy == boat_conversation.policy for request in model.requests)
+    assert all(request.tools == boat_conversation.tools for request in model.requests)
+    asked = {event.asked for event in acted(trajectory)}
+    assert len(model.requests) == 4 and len(asked) == 1
+    other = msgspec.structs.replace(boat_conversation, policy=f"{boat_conversation.policy} Be brief.")
+    assert {event.asked for event in acted(await play(model, other))} != asked

@@ -41,7 +41,8 @@ def old(tmp_path: Path, config: EvalConfig, conversations: list[Conversation], t
         store.add_conversations(conversations)
         store.put_trajectory("c0", trajectory)
     connection = sqlite3.connect(directory / "run.sqlite")
-    connection.execute("DROP TABLE horizon")
+    for table in ("horizon", "task", "trial", "reward"):
+        connection.execute(f"DROP TABLE {table}")
     manifest = json.loads(connection.execute("SELECT body FROM fact WHERE key = 'manifest'").fetchone()[0])
     manifest["config"]["replay"] = {"retries": manifest["config"]["replay"].pop("attempts") - 1}
     connection.execute("UPDATE fact SET body = ? WHERE key = 'manifest'", (json.dumps(manifest).encode(),))

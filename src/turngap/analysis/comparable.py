@@ -11,13 +11,15 @@ from typing import Any
 import msgspec
 
 from turngap.analysis.figure import JUDGED
+from turngap.config import RolloutConfig
 from turngap.protocols.scoring import scored_with
 from turngap.runs.intake import content_digest
 from turngap.runs.store import RunStore
+from turngap.runs.trials import task_digest
 
 
 class Overlap(msgspec.Struct, frozen=True, kw_only=True):
-    """The conversations of two runs, by id."""
+    """The conversations of two runs, or their tasks, by id."""
 
     shared: frozenset[str]
     """In both, with the same content."""
@@ -28,14 +30,26 @@ class Overlap(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overlap(one: RunStore, other: RunStore) -> Overlap:
-    """Hold the conversations of two runs against each other; where a record stood in its file does not count."""
-    ours, theirs = ({item.id: content_digest(item) for item in store.conversations()} for store in (one, other))
+    """Hold the data of two runs against each other; where a record stood in its file does not count."""
+    ours, theirs = (contents(store) for store in (one, other))
     both = ours.keys() & theirs.keys()
     return Overlap(
         shared=frozenset(key for key in both if ours[key] == theirs[key]),
         changed=tuple(sorted(key for key in both if ours[key] != theirs[key])),
         only=(len(ours) - len(both), len(theirs) - len(both)),
     )
+
+
+def contents(store: RunStore) -> dict[str, str]:
+    """Id -> digest of every conversation of a run, or of every task, in their order."""
+    if isinstance(store.settings, RolloutConfig):
+        return {task.id: task_digest(task) for task in store.trials.tasks()}
+    return {item.id: content_digest(item) for item in store.conversations()}
+
+
+def noun(store: RunStore) -> str:
+    """What the data of a run are called: ``conversation`` or ``task``."""
+    return "task" if isinstance(store.settings, RolloutConfig) else "conversation"
 
 
 def settings_that_differ(one: RunStore, other: RunStore, scorers: tuple[str, str]) -> list[str]:
@@ -55,6 +69,15 @@ def settings_that_differ(one: RunStore, other: RunStore, scorers: tuple[str, str
 
 def _settings(store: RunStore, scorer: str) -> dict[str, Any]:
     protocol, _, judge = scorer.partition(":")
+    if isinstance(store.settings, RolloutConfig):
+        rollout = store.settings
+        return {
+            "domain": store.note("domain", {}),
+            "user": store.note("user", {"spec": rollout.user.spec}),
+            "max_steps": rollout.max_steps,
+            "max_errors": rollout.max_errors,
+            "grader": store.note("scoring", {}).get("grader"),
+        }
     how = scored_with(store, protocol)
     found: dict[str, Any] = {name: how[name] for name in ("text", "match") if name in how}
     if protocol in JUDGED:

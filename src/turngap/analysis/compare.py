@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from turngap.analysis.comparable import noun
 from turngap.analysis.figure import JUDGED, Kind
 from turngap.analysis.panel import Contestant, Pairing, panel
 from turngap.analysis.ranks import Ranks, of_panel
@@ -87,8 +88,10 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     runs: tuple[Contestant, ...]
     """The baseline first."""
+    unit: str
+    """What the data are: ``conversation``, or ``task`` for runs of live trials."""
     shared: int
-    """Conversations that all of them have."""
+    """Conversations (or tasks) that all of them have."""
     contrasts: tuple[Contrast, ...]
     ranks: Ranks
     coverage: tuple[Coverage, ...]
@@ -133,6 +136,7 @@ def compare(
         contrasts.append(Contrast(first=labels[0], second=label, figures=corrected, verdict=verdict(findings)))
     return Comparison(
         runs=found.runs,
+        unit=noun(stores[0]),
         shared=len(found.shared),
         contrasts=tuple(contrasts),
         ranks=of_panel(found, seed=seed),

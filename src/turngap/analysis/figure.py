@@ -8,7 +8,7 @@ are divided, cluster bootstrap). Errored units have no values and so stand in no
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -19,6 +19,7 @@ from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, wilson
 
 RESAMPLES = 2000
 """Bootstrap resamples of every mean."""
+_SAME = 1e-9
 
 
 class Kind(StrEnum):
@@ -29,6 +30,8 @@ class Kind(StrEnum):
     COUNT = "count"
     """A mean of counts, which is no fraction."""
     POOLED = "pooled"
+    TASKS = "tasks"
+    """A mean over live tasks or their trials; the interval draws whole tasks, and is widened where they are few."""
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +43,7 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     value: str
     """Key of `Score.values`."""
     over: tuple[str, ...]
-    """Kinds of units that count: text, tool (decisions); tools, chat (conversations)."""
+    """Kinds of units that count: text, tool (decisions); tools, chat (conversations); scenarios (trials)."""
     kind: Kind = Kind.SHARE
     meaning: str
     """What the value says, in a few words, for tables."""
@@ -192,6 +195,8 @@ def interval(measure: Measure, found: Columns, *, seed: int, level: float = LEVE
     """The two-sided interval of a figure at `level`; None without units, or where nothing can be said."""
     if measure.kind is Kind.SHARE:
         return _of_share(found.values, level)
+    if measure.kind is Kind.TASKS:
+        return _of_tasks(found, seed, level)
     top = math.inf if measure.kind is Kind.COUNT else 1.0
     ends = cluster_bootstrap(
         found.values,
@@ -212,6 +217,28 @@ def _of_share(outcomes: Sequence[float], level: float) -> Interval | None:
     return wilson(round(math.fsum(outcomes)), len(outcomes), level=level)
 
 
+def _of_tasks(found: Columns, seed: int, level: float) -> Interval | None:
+    clusters: dict[str, list[float]] = {}
+    for value, task in zip(found.values, found.conversations, strict=True):
+        clusters.setdefault(task, []).append(value)
+    count = len(clusters)
+    means = [math.fsum(values) / len(values) for values in clusters.values()]
+    if count > 1 and max(means) - min(means) > _SAME:
+        return cluster_bootstrap(found.values, found.conversations, seed=seed, resamples=RESAMPLES, level=level)
+    if not count:
+        return None
+    # Where all tasks agree there is nothing to draw, and a bootstrap would claim certainty: what so many tasks allow.
+    low = wilson(math.floor(means[0] * count + _SAME), count, level=level)
+    high = wilson(math.ceil(means[0] * count - _SAME), count, level=level)
+    return None if low is None or high is None else (low[0], high[1])
+
+
 def figure_name(name: str, judge: str, judges: Sequence[str]) -> str:
     """A figure's key: the first of the judges (or none at all) gives the plain name, a later one stands after ``@``."""
     return name if judge in ("", *judges[:1]) else f"{name}@{judge}"
+
+
+def plain_name(name: str, judges: Mapping[str, Sequence[str]]) -> str:
+    """A figure's or ledger's key in a run: ``turn.success@JUDGE`` is ``turn.success`` where JUDGE is the first."""
+    bare, _, judge = name.partition("@")
+    return figure_name(bare, judge, judges.get(bare.partition(".")[0], ()))

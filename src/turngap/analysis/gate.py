@@ -22,14 +22,16 @@ from typing import Any
 
 import msgspec
 
-from turngap.analysis.comparable import Overlap, overlap, settings_that_differ
+from turngap.analysis.comparable import Overlap, noun, overlap, settings_that_differ
 from turngap.analysis.drop import drop
-from turngap.analysis.figure import columns, interval
+from turngap.analysis.figure import columns, interval, plain_name
 from turngap.analysis.rule import Rule
-from turngap.analysis.sample import Sample, sample, scorer_of
-from turngap.analysis.summary import Summary, summarise
+from turngap.analysis.sample import Sample, measure_of, sample, scorer_of
+from turngap.analysis.sums import Sums, sum_up
+from turngap.analysis.trial import PROTOCOL as ROLLOUT
 from turngap.data import Figure
 from turngap.metrics.interval import LEVEL, Interval, wilson
+from turngap.runs.manifest import COMMANDS
 from turngap.runs.store import RunStore
 
 FORMAT = "turngap-gate/1"
@@ -116,7 +118,7 @@ def evaluate(
     if baseline is not None and any(rule.max_drop is not None for rule in rules) and any(evidence.overlap.only):
         ours, theirs = evidence.overlap.only
         notes.append(
-            f"run and baseline cover different conversations: {len(evidence.overlap.shared)} shared, {ours} only in "
+            f"run and baseline cover different {noun(run)}s: {len(evidence.overlap.shared)} shared, {ours} only in "
             f"the run, {theirs} only in the baseline; a drop is over the shared ones"
         )
     return GateResult(
@@ -157,7 +159,7 @@ class _Evidence:
 
     def __init__(self, run: RunStore, baseline: RunStore | None, no_baseline: str) -> None:
         self.run, self.no_baseline = run, no_baseline
-        self.summary = summarise(run, seed=run.config.seed)
+        self.summary = sum_up(run)
         self._baseline = baseline
 
     @property
@@ -167,8 +169,8 @@ class _Evidence:
         return self._baseline
 
     @cached_property
-    def baseline_summary(self) -> Summary:
-        return summarise(self.baseline, seed=self.baseline.config.seed)
+    def baseline_summary(self) -> Sums:
+        return sum_up(self.baseline)
 
     @cached_property
     def overlap(self) -> Overlap:
@@ -181,7 +183,7 @@ def _rule(rule: Rule, evidence: _Evidence) -> Ruling:
         outcome=Outcome.UNDECIDED,
         reason="",
         level=LEVEL if rule.confidence is None else rule.confidence,
-        figure=evidence.summary.metrics.get(evidence.summary.plain(rule.metric)),
+        figure=evidence.summary.metrics.get(plain_name(rule.metric, evidence.summary.judges)),
     )
     try:
         found = _measured(rule, evidence.run, evidence.summary, "run")
@@ -193,23 +195,33 @@ def _rule(rule: Rule, evidence: _Evidence) -> Ruling:
     return _decide(known)
 
 
-def _measured(rule: Rule, store: RunStore, summary: Summary, whose: str) -> Sample:
+def _measured(rule: Rule, store: RunStore, summary: Sums, whose: str) -> Sample:
     """The units of a rule's figure in a whole run, or why there are none."""
     state = store.state()
     if state != "finished":
-        raise _Undecidable(f"the {whose} is not finished ({state}); repeat its turngap eval command to go on")
-    protocol = rule.metric.partition(".")[0]
+        command = COMMANDS[type(store.settings)]
+        raise _Undecidable(f"the {whose} is not finished ({state}); repeat its turngap {command} command to go on")
+    protocol = _protocol(rule.metric)
     scorer = scorer_of(rule.metric, summary.judges) if protocol in summary.protocols else None
     if scorer is None:
         raise _Undecidable(f"the {whose} has no {rule.metric}: {_absence(rule.metric, summary)}")
-    name = summary.plain(protocol + "".join(rule.metric.partition("@")[1:]))
+    name = plain_name(protocol + "".join(rule.metric.partition("@")[1:]), summary.judges)
     if lacking := summary.missing.get(name, 0):
         raise _Undecidable(f"the {whose} is partial: no score yet for {lacking} units of {name}")
     return sample(store, rule.metric, scorer)
 
 
-def _absence(metric: str, summary: Summary) -> str:
-    protocol, judge = metric.partition(".")[0], metric.partition("@")[2]
+def _protocol(metric: str) -> str:
+    measure = measure_of(metric)
+    return metric.partition(".")[0] if measure is None else measure.protocol
+
+
+def _absence(metric: str, summary: Sums) -> str:
+    protocol, judge = _protocol(metric), metric.partition("@")[2]
+    if protocol == ROLLOUT:
+        return "it is not one of live trials (turngap rollout)"
+    if ROLLOUT in summary.protocols:
+        return "it is one of live trials, not of recorded conversations (turngap eval)"
     if protocol not in summary.protocols:
         return f"it was not scored under {protocol} (turngap eval --protocols)"
     return f"{judge!r} did not judge it; judged by {', '.join(summary.judges.get(protocol, ())) or 'nobody'}"
@@ -228,7 +240,7 @@ def _require_units(rule: Rule, found: Sample, whose: str) -> None:
 def _level(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
     if known.figure is None:
         raise _Undecidable(f"the run has no {known.rule.metric}: it does not go that far")
-    ends = known.figure.ci95 if known.level == LEVEL else _ends(found, evidence.run.config.seed, known.level)
+    ends = known.figure.ci95 if known.level == LEVEL else _ends(found, evidence.run.settings.seed, known.level)
     return msgspec.structs.replace(known, value=known.figure.value, n=known.figure.n, interval=ends)
 
 
@@ -246,7 +258,7 @@ def _drop(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
     _require_units(known.rule, theirs, "baseline")
     _require_same_measurement(evidence, found, theirs)
     shared = evidence.overlap.shared
-    seed = evidence.run.config.seed
+    seed = evidence.run.settings.seed
     dropped = drop(theirs, found, among=shared, seed=seed, level=known.level)
     if dropped.value is None:
         raise _Undecidable("run and baseline have measured no unit in common")
@@ -256,19 +268,17 @@ def _drop(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
         n=dropped.n,
         interval=dropped.interval,
         errored=max(found.errored, theirs.errored),
-        baseline=evidence.baseline_summary.metrics[evidence.baseline_summary.plain(known.rule.metric)],
+        baseline=evidence.baseline_summary.metrics[plain_name(known.rule.metric, evidence.baseline_summary.judges)],
     )
 
 
 def _require_same_measurement(evidence: _Evidence, found: Sample, theirs: Sample) -> None:
-    common = evidence.overlap
+    common, what = evidence.overlap, noun(evidence.run)
     if common.changed:
         more = f" and {len(common.changed) - 1} more" if len(common.changed) > 1 else ""
-        raise _Undecidable(
-            f"the baseline is on other data: conversation {common.changed[0]!r}{more} has other content there"
-        )
+        raise _Undecidable(f"the baseline is on other data: {what} {common.changed[0]!r}{more} has other content there")
     if not common.shared:
-        raise _Undecidable("the baseline is on other data: it shares no conversation with the run")
+        raise _Undecidable(f"the baseline is on other data: it shares no {what} with the run")
     different = settings_that_differ(evidence.run, evidence.baseline, (found.scorer, theirs.scorer))
     if different:
         raise _Undecidable(f"the baseline was measured in another way: {'; '.join(different)}")
@@ -299,7 +309,8 @@ def _reason(known: Ruling, outcome: Outcome) -> str:
     bound = f"{100 * rule.bound:.10g}{' points' if drop_rule else '%'}"
     level = f"{100 * known.level:.10g}%"
     if outcome is Outcome.UNDECIDED:
-        return f"inconclusive: the {level} interval lies on both sides of {bound}; more conversations would narrow it"
+        units = "tasks" if _protocol(rule.metric) == ROLLOUT else "conversations"
+        return f"inconclusive: the {level} interval lies on both sides of {bound}; more {units} would narrow it"
     side = ("not " if outcome is Outcome.PASS else "") + ("below" if rule.min is not None else "above")
     if rule.confidence is not None:
         return f"the whole {level} interval is {side} {bound}"

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from turngap.analysis.comparable import settings_that_differ
+from turngap.analysis.comparable import contents, noun, settings_that_differ
 from turngap.analysis.figure import FIGURES, Columns, Measure, Unit, columns, compute
 from turngap.analysis.sample import measure_of, sample, scorer_of
 from turngap.analysis.scorer import judges
+from turngap.config import RolloutConfig
 from turngap.data import Figure
 from turngap.errors import ConfigError, UsageError
 from turngap.protocols.scoring import scored_with
-from turngap.runs.intake import content_digest
 from turngap.runs.store import RunStore
 
 SHOWN = (
@@ -33,7 +33,9 @@ SHOWN = (
     "workflow.success",
 )
 """What is compared where nothing else is asked for."""
-LOWER_IS_BETTER = ("strict.spurious",)
+OF_TRIALS = ("pass^1", "reward", "reward.db", "reward.communicate", "user_error")
+"""Likewise, of runs of live trials."""
+LOWER_IS_BETTER = ("strict.spurious", "user_error")
 _NAMED = 5  # ids that a sentence lists
 
 
@@ -102,14 +104,15 @@ def panel(
     """
     _require_several(stores)
     labels = _labels(stores)
-    data = [{item.id: content_digest(item) for item in store.conversations()} for store in stores]
+    data = [contents(store) for store in stores]
+    what = noun(stores[0])
     shared, changed = _shared(data)
     names, notes = _names(stores, labels, metrics)
-    differences = [] if not changed else [f"{_count(len(changed), 'conversation')} changed: {_listed(changed)}"]
+    differences = [] if not changed else [f"{_count(len(changed), what)} changed: {_listed(changed)}"]
     for at, store in enumerate(stores[1:], 1):
         differences += _settings(stores[0], store, names, f"{labels[0]} against {labels[at]}")
     if not shared:
-        raise ConfigError(f"{' and '.join(labels)} have no conversation in common; compare runs on the same data")
+        raise ConfigError(f"{' and '.join(labels)} have no {what} in common; compare runs on the same data")
     if differences and not force:
         raise ConfigError(
             f"the runs did not measure the same thing: {'; '.join(differences)}; "
@@ -132,7 +135,7 @@ def panel(
         shared=tuple(key for key in everything if key in allowed),
         pairings=tuple(_pairing(stores, name, allowed, seed) for name in names),
         forced=tuple(differences),
-        notes=(*_coverage(runs, len(shared)), *notes),
+        notes=(*_coverage(runs, len(shared), what), *notes),
     )
 
 
@@ -145,10 +148,13 @@ def _require_several(stores: Sequence[RunStore]) -> None:
         if path in seen:
             raise UsageError(f"{store.directory} is named twice; compare different runs")
         seen.add(path)
+        if type(store.settings) is not type(stores[0].settings):
+            kinds = [f"{one.directory} holds {noun(one)}s" for one in (stores[0], store)]
+            raise UsageError(f"{' and '.join(kinds)}; live trials and recorded conversations cannot be compared")
 
 
 def _labels(stores: Sequence[RunStore]) -> list[str]:
-    labels = [store.config.model.spec for store in stores]
+    labels = [store.settings.model.spec for store in stores]
     if len(set(labels)) < len(labels):
         labels = [store.directory.resolve().name for store in stores]
     if len(set(labels)) < len(labels):
@@ -167,10 +173,11 @@ def _names(
     stores: Sequence[RunStore], labels: Sequence[str], metrics: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
     """The figures to compare, and a note on those that some run lacks."""
-    known = [measure.name for measure in FIGURES]
+    live = isinstance(stores[0].settings, RolloutConfig)
+    known = OF_TRIALS if live else [measure.name for measure in FIGURES]
     chosen: list[str] = []
     lacking: dict[str, list[str]] = {}
-    for name in dict.fromkeys(SHOWN if metrics is None else metrics):
+    for name in dict.fromkeys((OF_TRIALS if live else SHOWN) if metrics is None else metrics):
         if measure_of(name) is None:
             raise UsageError(f"unknown figure {name!r}; known: {', '.join(known)}")
         without = [label for store, label in zip(stores, labels, strict=True) if _scorer(store, name) is None]
@@ -196,6 +203,8 @@ def _settings(first: RunStore, other: RunStore, names: Iterable[str], between: s
     found: dict[str, None] = {}
     for pair in scorers:
         found.update(dict.fromkeys(settings_that_differ(first, other, pair)))
+        if isinstance(first.settings, RolloutConfig):
+            continue
         protocol = pair[0].partition(":")[0]
         parsers = [scored_with(store, protocol)["tool_parser"] for store in (first, other)]
         if parsers[0] != parsers[1]:
@@ -226,14 +235,12 @@ def _pairing(stores: Sequence[RunStore], name: str, allowed: set[str], seed: int
     )
 
 
-def _coverage(runs: Sequence[Contestant], shared: int) -> list[str]:
+def _coverage(runs: Sequence[Contestant], shared: int, what: str) -> list[str]:
     if all(run.conversations == shared for run in runs):
         return []
     sizes = ", ".join(f"{run.label} has {run.conversations}" for run in runs)
-    notes = [f"the runs cover different conversations ({sizes}): compared on the {shared} that all of them have"]
-    notes += [
-        f"{run.label} lacks {_count(len(run.lacks), 'conversation')}: {_listed(run.lacks)}" for run in runs if run.lacks
-    ]
+    notes = [f"the runs cover different {what}s ({sizes}): compared on the {shared} that all of them have"]
+    notes += [f"{run.label} lacks {_count(len(run.lacks), what)}: {_listed(run.lacks)}" for run in runs if run.lacks]
     return notes
 
 

@@ -28,7 +28,7 @@ from turngap.analysis.sample import measure_of
 from turngap.errors import DataError
 
 BOUNDS = ("min", "max", "max_drop")
-LOWER_IS_BETTER = ("strict.spurious",)
+LOWER_IS_BETTER = ("strict.spurious", "user_error")
 """Figures of which less is better, so that a drop does no harm."""
 
 _KEYS = ("metric", *BOUNDS, "confidence", "max_errored")
@@ -72,8 +72,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def known_metrics() -> list[str]:
-    """Every figure that a rule can be on; judged ones also take ``@JUDGE``, and ``horizon.8`` any number."""
-    return [*(measure.name for measure in FIGURES), "horizon.8"]
+    """Every figure that a rule can be on.
+
+    Judged ones also take ``@JUDGE``, ``horizon.8`` and ``pass^1`` any number, and those of trials a ``[SCENARIO]``.
+    """
+    return [*(measure.name for measure in FIGURES), "horizon.8", "pass^1", "reward", "user_error"]
 
 
 def read(file: Path) -> tuple[Rule, ...]:
@@ -139,7 +142,7 @@ def _rule(table: dict[str, Any], before: Mapping[str, Rule]) -> Rule:
         hint = "; write two rules for two bounds" if given else ""
         raise _Wrong("", f"needs exactly one of {', '.join(BOUNDS)}, and {found}{hint}")
     bound = _number(table, given[0], (0.0, 1.0), "figures are fractions in [0, 1]")
-    if given[0] == "max_drop" and metric in LOWER_IS_BETTER:
+    if given[0] == "max_drop" and metric.partition("[")[0] in LOWER_IS_BETTER:
         raise _Wrong("max_drop", f"a drop of {metric} is no harm, since less is better; set max instead")
     low, high = _CONFIDENCE
     confidence = None

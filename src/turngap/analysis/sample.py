@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from turngap.analysis import trial
 from turngap.analysis.figure import DECISIONS, FIGURES, JUDGED, Kind, Measure, Unit
 from turngap.data import Score
 from turngap.runs.store import RunStore
@@ -38,7 +39,7 @@ def measure_of(metric: str) -> Measure | None:
         meaning = f"no unresolved error within {steps[1]}"
         # Starts of one conversation share its decisions, so that their share has the interval of a mean.
         return Measure(name=metric, protocol="horizon", value=_KEPT, over=DECISIONS, kind=Kind.MEAN, meaning=meaning)
-    return _BY_NAME.get(metric.partition("@")[0])
+    return trial.measure_of(metric) or _BY_NAME.get(metric.partition("@")[0])
 
 
 def scorer_of(metric: str, judges: Mapping[str, Sequence[str]]) -> str | None:
@@ -51,6 +52,8 @@ def scorer_of(metric: str, judges: Mapping[str, Sequence[str]]) -> str | None:
     measure = measure_of(metric)
     if measure is None:
         return None
+    if measure.protocol == trial.PROTOCOL:
+        return trial.scorer_of(metric)
     judge = metric.partition("@")[2]
     if measure.protocol not in JUDGED:
         return None if judge else measure.protocol
@@ -74,6 +77,10 @@ def sample(store: RunStore, metric: str, scorer: str) -> Sample:
     measure = measure_of(metric)
     if measure is None:
         raise KeyError(metric)
+    if measure.protocol == trial.PROTOCOL:
+        tasks = {task.id: task.scenario.value for task in store.trials.tasks()}
+        found = trial.counted(trial.grid(score for _, score in store.scores(scorer)), measure, tasks)
+        return Sample(measure=measure, scorer=scorer, units=found.units, errored=found.errored)
     units: list[Unit] = []
     errored = 0
     for _, score in store.scores(scorer):

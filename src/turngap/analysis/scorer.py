@@ -17,7 +17,7 @@ def judges(store: RunStore, protocol: str) -> tuple[str, ...]:
     named = scored_with(store, protocol).get("judges")
     if named is not None:
         return tuple(judge for judge in named if judge in stored)
-    asked = store.config.judge.specs
+    asked = store.settings.judge.specs
     return tuple(sorted(stored, key=lambda judge: (asked.index(judge) if judge in asked else len(asked), judge)))
 
 

@@ -31,6 +31,7 @@ from turngap.analysis.remark import (
 from turngap.analysis.scorer import judges as judges_of
 from turngap.config import FURTHER, PROTOCOLS
 from turngap.data import Cause, Failure, Figure, Score, Spending, decisions
+from turngap.data.prediction import RECORDED_CAUSES
 from turngap.errors import HarnessFault
 from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
 from turngap.protocols.horizon import starts
@@ -58,7 +59,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     units: int
     success: int
     causes: dict[str, int]
-    """Every `Cause`, in its order, with the number of units it explains."""
+    """Every `Cause` that there can be, in its order, with the number of units it explains."""
 
     @property
     def errored(self) -> int:
@@ -122,11 +123,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens and money."""
     notes: tuple[str, ...]
     """What a reader has to know beside the numbers, one sentence each."""
-
-    def plain(self, name: str) -> str:
-        """The key of a figure or ledger here: ``turn.success@JUDGE`` is ``turn.success`` where JUDGE is the first."""
-        bare, _, judge = name.partition("@")
-        return figure_name(bare, judge, self.judges.get(bare.partition(".")[0], ()))
 
 
 class _Rows(msgspec.Struct):
@@ -291,7 +287,7 @@ def _ledgers(rows: Mapping[str, _Rows], judges: Mapping[str, Sequence[str]]) -> 
             if scorer not in rows or name not in rows[scorer].causes:
                 continue
             judge = scorer.partition(":")[2]
-            causes = {cause.value: rows[scorer].causes[name][cause.value] for cause in Cause}
+            causes = {cause.value: rows[scorer].causes[name][cause.value] for cause in RECORDED_CAUSES}
             success = rows[scorer].success.get(name, 0)
             found[figure_name(name, judge, judged)] = Ledger(
                 units=success + sum(causes.values()), success=success, causes=causes

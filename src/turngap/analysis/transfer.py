@@ -14,6 +14,8 @@ import msgspec
 from turngap.metrics.paired import Difference
 
 LEVEL = 0.05
+USERS_DIFFER = 0.1
+"""Difference between the rates of user errors of two runs from which on no winner is called."""
 
 _SPEAKERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("text", ("turn.success.text", "text.rouge1")),
@@ -53,6 +55,8 @@ def verdict(findings: Mapping[str, Finding]) -> str:
         found = next((findings[name] for name in names if name in findings and findings[name].difference.n), None)
         if found is not None:
             spoken[word] = found
+    if "pass^1" in findings or "reward" in findings:
+        return _of_trials(findings)
     whole = findings.get("turn.success")
     if "text" not in spoken and "tool" not in spoken and whole is not None and whole.difference.n:
         spoken = {"all": whole, **spoken}
@@ -61,6 +65,24 @@ def verdict(findings: Mapping[str, Finding]) -> str:
     numbers = ", ".join(f"{word} {_points(found.difference.value)}" for word, found in spoken.items())
     workflow = spoken.pop("workflow", None)
     return f"{numbers}: {_conclusion(spoken, workflow)}"
+
+
+def _of_trials(findings: Mapping[str, Finding]) -> str:
+    """Of live trials: who is better, unless the users of the two runs failed so differently that nobody can know."""
+    shown = [
+        (name, findings[name]) for name in ("pass^1", "reward") if name in findings and findings[name].difference.n
+    ]
+    if not shown:
+        return "nothing to compare"
+    numbers = ", ".join(f"{name} {_points(found.difference.value)}" for name, found in shown)
+    users = findings.get("user_error")
+    if users is not None and (abs(users.difference.value or 0.0) > USERS_DIFFER or users.sign):
+        spoiled = _points(users.difference.value)
+        return f"{numbers}: no winner is called, for the user spoiled {spoiled} points more of the second run's trials"
+    main = shown[0][1]
+    if not main.sign:
+        return f"{numbers}: no difference is clear ({_interval(main)})"
+    return f"{numbers}: more trials succeed" if main.sign > 0 else f"{numbers}: fewer trials succeed"
 
 
 def _conclusion(turns: Mapping[str, Finding], workflow: Finding | None) -> str:

@@ -1,5 +1,7 @@
 """`turngap convert`: rewrite recorded conversations of any known format, whole or not at all.
 
+A run of live trials can be written too, ``--to tau2``: as the results file that tau2's own tools read.
+
 The result appears under its name only when every record was read; with ``--redact`` personal data and credentials are
 replaced by stand-ins on the way. What was done is said on standard error.
 """
@@ -13,17 +15,22 @@ from typing import Annotated
 
 import typer
 
+from turngap.analysis.tau2_results import to_results
 from turngap.config import DataConfig
 from turngap.data import Conversation
+from turngap.domains.tau2 import results
 from turngap.errors import UsageError
 from turngap.formats import Reading, read, write
 from turngap.formats.personal import Redactor
+from turngap.runs.store import RunStore
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="File or folder of recordings.")],
+    source: Annotated[str, typer.Argument(metavar="IN", help="File or folder of recordings, or a run of trials.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="File to write.")],
-    to: Annotated[str, typer.Option(metavar="FORMAT", help="Format to write.")] = "openai",
+    to: Annotated[
+        str, typer.Option(metavar="FORMAT", help="Format to write; tau2 (results.json) for a run of trials.")
+    ] = "openai",
     format: Annotated[  # noqa: A002 - the word of the option's meaning
         str | None, typer.Option("--from", metavar="FORMAT", help="Format; found out by content when not given.")
     ] = None,
@@ -41,6 +48,9 @@ def convert(
     ] = False,
 ) -> None:
     """Rewrite recorded conversations in another format."""
+    if to == "tau2":
+        _write_results(Path(source), Path(target))
+        return
     reading = read(
         DataConfig(paths=(source,), format=format, tools=tools, only_successful=only_successful, skip_bad=skip_bad)
     )
@@ -49,6 +59,13 @@ def convert(
     redactor = Redactor() if redact else None
     count = write(_prepared(reading, redactor), out, to)
     _tell(reading, redactor, count, out)
+
+
+def _write_results(directory: Path, out: Path) -> None:
+    with RunStore.open(directory) as store:
+        content = to_results(store)
+    results.write(out, content)
+    sys.stderr.write(f"turngap: {len(content['simulations'])} trials written to {out}\n")
 
 
 def _check_target(out: Path, reading: Reading, tools: str | None) -> None:

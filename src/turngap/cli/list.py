@@ -18,16 +18,25 @@ _NOTES: dict[str, dict[str, str]] = {
         "recorded": "recorded/FILE: somebody else's predictions",
     },
     "formats": {},
+    "domains": {
+        "retail": "retail[?seed=N|?db=FILE]: a web shop, made up or in tau2's schema",
+        "tau2": "tau2:retail, tau2:airline, tau2:telecom, tau2:mock (extra `tau2`)",
+    },
+    "users": {
+        "scripted": "scripted[?patience=N]: acts out a task without a model",
+        "llm": "llm/openai/NAME, llm/local/smollm2: a model plays the user",
+        "recorded": "recorded/FILE: says what was recorded",
+    },
     "judges": {"rules": "deterministic and offline, no model"},
 }
 """Seam -> name -> what a person types, where the name alone does not say it."""
 
 
 def show(
-    what: Annotated[str, typer.Argument(metavar="models|formats|judges", help="Which seam.")],
+    what: Annotated[str, typer.Argument(metavar="models|domains|users|formats|judges", help="Which seam.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of names.")] = False,
 ) -> None:
-    """List the known models, formats or judges, plug-ins included."""
+    """List the known models, domains, users, formats or judges, plug-ins included."""
     if what not in _NOTES:
         raise UsageError(f"nothing to list under {what!r}; known: {', '.join(_NOTES)}")
     # Each seam's package is imported only when it is asked about.

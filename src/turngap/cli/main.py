@@ -29,6 +29,7 @@ from turngap.errors import TurngapError, UsageError
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("turngap.cli.demo:demo", "The whole story offline in a few minutes."),
     "eval": ("turngap.cli.eval:evaluate", "Score a model on recorded conversations under all protocols."),
+    "rollout": ("turngap.cli.rollout:rollout", "Let an agent serve simulated users in a live domain: pass^k."),
     "score": ("turngap.cli.score:score", "Judge and score a stored run again, without asking the model."),
     "taxonomy": ("turngap.cli.taxonomy:explain", "Say why the replays of a run failed."),
     "compare": ("turngap.cli.compare:compare", "Hold runs against a baseline: did better turns become workflows?"),
@@ -38,8 +39,9 @@ VERBS: dict[str, tuple[str, str]] = {
     "judge": ("turngap.cli.judge:judge", "Hold a judge against people: sample, calibrate."),
     "inspect": ("turngap.cli.inspect:inspect", "Say what is in a file of recorded conversations."),
     "convert": ("turngap.cli.convert:convert", "Rewrite recorded conversations in another format."),
+    "domain": ("turngap.cli.domain:domain", "Write made-up databases of a built-in domain."),
     "report": ("turngap.cli.report:report", "Write stored runs as one page that opens offline, or as Markdown."),
-    "list": ("turngap.cli.list:show", "List the known models, formats or judges."),
+    "list": ("turngap.cli.list:show", "List the known models, domains, users, formats or judges."),
 }
 """Verb -> where it lives, and the line that `turngap --help` shows for it."""
 

@@ -1,6 +1,7 @@
 """`turngap score`: judge and score a stored run again, with another judge, tool parser or tokenizer.
 
-The model is not asked. What the run was made with stays as it is in `run.json`; only verdicts and scores change.
+The model is not asked. What the run was made with stays as it is in `run.json`; only verdicts and scores change. Live
+trials are graded again: their recorded calls are made anew in fresh worlds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ import typer
 from turngap.cli import interrupt, settings
 from turngap.cli.eval import opened, show, sum_up
 from turngap.cli.progress import Terminal
+from turngap.cli.rollout import conclude
+from turngap.config import RolloutConfig
+from turngap.errors import UsageError
 from turngap.protocols.evaluate import Services, rescore
+from turngap.protocols.trials import regrade
 from turngap.runs.store import RunStore
 
 
@@ -46,6 +51,9 @@ def score(
     max_errored: Annotated[
         int, typer.Option(min=0, metavar="N", help="Exit 1 when more units than this are errored.")
     ] = 0,
+    max_user_errors: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Live trials: exit 1 when the user spoils more than this.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON, nothing else.")] = False,
 ) -> None:
     """Judge and score a stored run again, without asking the model.
@@ -53,18 +61,31 @@ def score(
     Afterwards the figures are by the judges named here. What other judges said stays stored, and stands in no figure.
     """
     with RunStore.open(run) as store:
-        config = store.config
-    changes = {
+        config = store.settings
+    judging = {
         "judge.specs": judge or None,
         "judge.base_url": judge_base_url or os.environ.get("TURNGAP_JUDGE_BASE_URL") or None,
         "judge.api_key_env": judge_api_key_env,
+    }
+    progress = Terminal()
+    if isinstance(config, RolloutConfig):
+        given: dict[str, object] = {"--protocols": protocols, "--tool-parser": tool_parser, "--tokenizer": tokenizer}
+        given |= {"--compare-args": compare_args, "--save-prompts": save_prompts}
+        if useless := [name for name, value in given.items() if value is not None]:
+            raise UsageError(f"{run} holds trials of live tasks; {', '.join(useless)} is for recorded conversations")
+        anew = settings.changed(config, judging)
+        with opened(cache, None) as (shared, _):
+            interrupt.run(regrade(run, anew, Services(progress=progress, cache=shared)), progress)
+        conclude(run, max_errored=max_errored, max_user_errors=max_user_errors, as_json=as_json)
+        return
+    changes = {
+        **judging,
         "model.tool_parser": tool_parser,
         "text.tokenizer": tokenizer,
         "match.compare_args": settings.json_object("--compare-args", compare_args) if compare_args else None,
         "protocols": None if protocols is None else settings.protocols(protocols),
     }
     wanted = settings.changed(config, changes)
-    progress = Terminal()
     with opened(cache, save_prompts) as (shared, save):
         tools = Services(progress=progress, cache=shared, save_prompt=save)
         interrupt.run(rescore(run, wanted, tools), progress)

@@ -1,7 +1,8 @@
-"""From file, environment and options to one `EvalConfig`: file < environment < options, resolved once.
+"""From file, environment and options to one configuration: file < environment < options, resolved once.
 
 The file is TOML with the structure of `EvalConfig` (``[data]``, ``[model]``, ``[judge]``, ``[match]``, ``[replay]``,
-``[horizon]``, ``[text]``, ``protocols``, ``seed``); prices live only there. An unknown key is an error, never ignored.
+``[horizon]``, ``[text]``, ``protocols``, ``seed``) or of `RolloutConfig` (``domain``, ``[tasks]``, ``[model]``,
+``[user]``, ``[judge]``, ``trials``, ...); prices live only there. An unknown key is an error, never ignored.
 Paths in it are relative to the working directory, as they are on the command line.
 """
 
@@ -11,19 +12,25 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from turngap import jsonio
-from turngap.config import PROTOCOLS, EvalConfig
+from turngap.config import PROTOCOLS, EvalConfig, RolloutConfig
 from turngap.errors import ConfigError, DataError, UsageError
 
 ENVIRONMENT = {"OPENAI_BASE_URL": "model.base_url", "TURNGAP_JUDGE_BASE_URL": "judge.base_url"}
 """Environment variable -> the setting it gives. (Keys of servers are read by the clients and are no settings.)"""
 
+_Config = TypeVar("_Config", EvalConfig, RolloutConfig)
+
 _AT_LEAST: tuple[tuple[str, float], ...] = (
     ("data.limit", 1),
+    ("tasks.limit", 1),
+    ("audit.share", 0),
+    ("user.max_tokens", 1),
+    ("user.temperature", 0),
     ("model.concurrency", 1),
     ("model.max_tokens", 1),
     ("model.temperature", 0),
@@ -58,22 +65,43 @@ def resolve(file: Path | None, environment: Mapping[str, str], options: Mapping[
         raise UsageError("no model: give --model NAME, e.g. openai/NAME or baseline/nearest (turngap list models)")
     if isinstance(_get(settings, "protocols"), str):
         settings["protocols"] = protocols(settings["protocols"])
-    config = _convert(settings, f"{file}: " if file else "")
+    config = _convert(settings, f"{file}: " if file else "", EvalConfig)
     if config.data.sample and config.data.limit is None:
         raise UsageError("--sample draws --limit conversations at random: say how many with --limit N")
     return config
 
 
-def changed(config: EvalConfig, options: Mapping[str, Any]) -> EvalConfig:
+def resolve_rollout(file: Path | None, environment: Mapping[str, str], options: Mapping[str, Any]) -> RolloutConfig:
+    """The same for live tasks; the user's server is that of the environment where no other is named. Raises alike."""
+    settings = _read(file) if file else {}
+    given = {path: environment.get(variable) or None for variable, path in ENVIRONMENT.items()}
+    given["user.base_url"] = environment.get("TURNGAP_USER_BASE_URL") or given["model.base_url"]
+    _lay(settings, given)
+    _lay(settings, options)
+    for path, hint in (
+        ("domain", "no domain: give --domain, e.g. retail or FILE.py (turngap list domains)"),
+        ("tasks.path", "no tasks: give --tasks FILE"),
+        ("model.spec", "no model: give --model NAME, e.g. openai/NAME or baseline/reference (turngap list models)"),
+    ):
+        if not _get(settings, path):
+            raise UsageError(hint)
+    for user in (settings.get("user"), _get(settings, "audit.user")):
+        if isinstance(user, dict):
+            user.setdefault("spec", "scripted")
+            user.setdefault("max_tokens", 512)
+    return _convert(settings, f"{file}: " if file else "", RolloutConfig)
+
+
+def changed(config: _Config, options: Mapping[str, Any]) -> _Config:
     """A stored configuration with other options laid over it (None: as stored); raises as `resolve`."""
     settings: dict[str, Any] = msgspec.to_builtins(config)
     _lay(settings, options)
-    return _convert(settings, "")
+    return _convert(settings, "", type(config))
 
 
-def _convert(settings: dict[str, Any], source: str) -> EvalConfig:
+def _convert(settings: dict[str, Any], source: str, kind: type[_Config]) -> _Config:
     try:
-        config = msgspec.convert(settings, EvalConfig)
+        config = msgspec.convert(settings, kind)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{source}configuration: {_plain(str(error))}") from None
     for path, least in _AT_LEAST:
@@ -116,7 +144,17 @@ def json_object(option: str, text: str) -> dict[str, Any]:
 def default_directory(paths: Sequence[str], model: str) -> Path:
     """``runs/<data stem>-<model>``, the same for the same data and model, so that the same command resumes."""
     stem = Path(paths[0]).resolve().name.partition(".")[0]
-    return Path("runs") / re.sub(r"[^\w.=-]+", "-", f"{stem}-{model}").strip("-")[:120]
+    return _named(f"{stem}-{model}")
+
+
+def rollout_directory(config: RolloutConfig) -> Path:
+    """``runs/<domain>-<tasks stem>-<model>``, the same for the same command."""
+    stem = Path(config.tasks.path).resolve().name.partition(".")[0]
+    return _named(f"{Path(config.domain).name}-{stem}-{config.model.spec}")
+
+
+def _named(text: str) -> Path:
+    return Path("runs") / re.sub(r"[^\w.=-]+", "-", text).strip("-")[:120]
 
 
 def _read(file: Path) -> dict[str, Any]:

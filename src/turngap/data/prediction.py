@@ -58,6 +58,11 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, tag="prediction"):
     cached: bool = False
     """Whether it was read from the call cache."""
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is neither text nor a call."""
+        return not self.message.calls and not self.message.content.strip()
+
 
 class Cause(StrEnum):
     """The blame ledger: why a unit is not a success. Exactly one per unit."""
@@ -76,11 +81,19 @@ class Cause(StrEnum):
     """The model's server failed."""
     DATA = "data"
     """The recording makes the unit unmeasurable."""
+    DOMAIN = "domain"
+    """The code of a live domain failed. Rollouts only."""
+    USER = "user"
+    """The simulated user failed. Rollouts only."""
 
     @property
     def errored(self) -> bool:
         """Whether the unit could not be measured and is left out of the denominators."""
-        return self in (Cause.JUDGE, Cause.HARNESS, Cause.ENDPOINT, Cause.DATA)
+        return self not in (Cause.MALFORMED, Cause.WRONG, Cause.CUT)
+
+
+RECORDED_CAUSES = tuple(cause for cause in Cause if cause not in (Cause.DOMAIN, Cause.USER))
+"""The causes that there can be where conversations are recorded."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):

@@ -39,18 +39,20 @@ class Score(msgspec.Struct, frozen=True, kw_only=True):
     """One measurement of one unit under one protocol."""
 
     protocol: str
-    """text, turn, strict, replay or workflow."""
+    """text, turn, strict, replay, workflow, horizon or rollout."""
     conversation: str
+    """Id of the conversation; of the task, for `rollout`."""
     decision: int | None
-    """Index of the decision; None when the unit is a whole conversation."""
+    """Index of the decision; None when the unit is a whole conversation. For `rollout`, the trial."""
     kind: str
-    """``text``, ``tool`` (decisions); ``tools``, ``chat`` (conversations with and without tool decisions)."""
+    """``text``, ``tool`` (decisions); ``tools``, ``chat`` (conversations with and without tool decisions); a
+    task's scenario."""
     success: bool
     """What the protocol calls a success: see docs/figures.md."""
     cause: Cause | None
     """None exactly when `success`; otherwise the one cause in the blame ledger."""
     values: dict[str, float] = {}
-    """Figure name -> value, e.g. ``{"rouge1": 0.4}``; empty when the unit is errored."""
+    """Figure name -> value, e.g. ``{"rouge1": 0.4}``; empty when the unit is errored, other than by a live user."""
     category: str = ""
     """Failure category of the protocol."""
     detail: str = ""

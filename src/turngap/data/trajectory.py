@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from turngap.data.message import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
+from turngap.data.message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from turngap.data.prediction import Finish, Usage
 
 
@@ -35,6 +35,31 @@ class Category(StrEnum):
     """The model went on and on."""
     CONTEXT_OVERFLOW = "context_overflow"
     """The model's own talk filled the context."""
+    ERROR_LIMIT = "error_limit"
+    """Live only: too many of the model's calls ended in errors."""
+    EMPTY_ANSWER = "empty_answer"
+    """Live only: neither text nor a call."""
+
+
+class Termination(StrEnum):
+    """How a live episode ended: a closed set, and every episode has one."""
+
+    USER_STOP = "user_stop"
+    """The user had what they came for, or gave up."""
+    TRANSFER = "transfer"
+    """The user was handed over to a person."""
+    OUT_OF_SCOPE = "out_of_scope"
+    """The conversation went where the user's instructions say nothing."""
+    STEP_LIMIT = "step_limit"
+    """The agent used up its messages."""
+    ERROR_LIMIT = "error_limit"
+    """Too many of the agent's calls ended in errors."""
+    EMPTY_ANSWER = "empty_answer"
+    """The agent gave neither text nor a call."""
+    CONTEXT_OVERFLOW = "context_overflow"
+    """The conversation no longer fits the agent's context."""
+    USER_ERROR = "user_error"
+    """The simulated user failed; says nothing about the agent."""
 
 
 class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,10 +76,14 @@ class CallVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What was wrong, for readers: reference against prediction. Never shown to the model."""
 
 
-class Spoken(msgspec.Struct, frozen=True, kw_only=True, tag="spoken"):
-    """A message that came from the recording: a user turn, or an instruction between turns."""
+class Spoken(msgspec.Struct, frozen=True, kw_only=True, tag="spoken", omit_defaults=True):
+    """A message of the user, recorded or live, or a recorded instruction between turns."""
 
     message: UserMessage | SystemMessage
+    calls: tuple[ToolCall, ...] = ()
+    """What a live user did with tools of their own before these words; the agent never sees it."""
+    results: tuple[ToolMessage, ...] = ()
+    """Of `calls`: one each, in order."""
 
 
 class Acted(msgspec.Struct, frozen=True, kw_only=True, tag="acted"):
@@ -69,6 +98,8 @@ class Acted(msgspec.Struct, frozen=True, kw_only=True, tag="acted"):
     notes: tuple[str, ...] = ()
     raw: str = ""
     """The provider's message as JSON text, verbatim."""
+    asked: str | msgspec.UnsetType = msgspec.UNSET
+    """Digest of what the model was asked with beside the history: policy, tools and its own settings."""
 
 
 class Repaired(msgspec.Struct, frozen=True, kw_only=True, tag="repaired"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -55,8 +55,12 @@ class World(Protocol):
         """What would be right now."""
         ...
 
-    def answer(self, message: AssistantMessage, finish: Finish) -> Outcome:
-        """Let a message of the agent happen: run its calls, or note that it spoke."""
+    def answer(self, message: AssistantMessage, finish: Finish) -> Outcome | Awaitable[Outcome]:
+        """Let a message of the agent happen: run its calls, or note that it spoke.
+
+        Raises:
+            DomainFault: the world's own code failed.
+        """
         ...
 
     def repair(self) -> Repaired | None:

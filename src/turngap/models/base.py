@@ -1,7 +1,7 @@
 """The seam between turngap and whatever answers: a `Model` is asked for its next action.
 
 A model sees the policy, the tools and the history. The `Seat` beside them says where in which recording the request
-arises; only baselines may look at its `reference`, and nothing of it is ever sent to a server.
+arises; only baselines may look at its `reference` and `task`, and nothing of it is ever sent to a server.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from turngap.data import AssistantMessage, Conversation, Message, Prediction, ToolSpec
+from turngap.data.task import Task
 
 
 class Seat(msgspec.Struct, frozen=True, kw_only=True):
     """Where a request arises."""
 
     conversation: str
-    """Id of the recorded conversation."""
+    """Id of the recorded conversation, or of the task."""
     protocol: str
-    """``gold`` (one prediction per decision serves text, turn and strict) or ``replay``."""
+    """``gold`` (one prediction per decision serves text, turn and strict), ``replay`` or ``rollout``."""
     decision: int | None
     """Index of the recorded decision expected at this point; None past the recording."""
     attempt: int = 1
@@ -30,6 +31,8 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     """Repetition of the whole unit; part of the cache key for sampled calls."""
     reference: AssistantMessage | None = None
     """What the recording did at this point (in replay: what of it is still due). For baselines only."""
+    task: Task | None = None
+    """The task of a rollout. For baselines only."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,9 +7,10 @@
   With ``&after_error=0.3`` it gets worse: as soon as the history shows a call of its own that was rejected, tool
   decisions come right with that probability instead.
 * ``baseline/nearest`` copies the action of the most similar training context (`turngap.models.nearest`).
+* ``baseline/nothing`` and ``baseline/transfer`` understand nothing: what they reach is a floor.
 
-`reference` and `noisy` read `Seat.reference`; nothing here asks a server, so nothing awaits. They are no contestants:
-what they know, no model can know.
+`reference` and `noisy` read `Seat.reference`, and in live conversations `Seat.task` (`turngap.models.live_baseline`);
+nothing here asks a server, so nothing awaits. They are no contestants: what they know, no model can know.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from turngap import jsonio
 from turngap.config import ModelConfig
 from turngap.data import AssistantMessage, Prediction, ToolCall, ToolMessage
 from turngap.errors import UsageError
+from turngap.models import live_baseline
 from turngap.models.base import Model, ModelContext, Request, Seat
 
-NAMES = ("reference", "noisy", "nearest")
+NAMES = ("reference", "noisy", "nearest", "nothing", "transfer")
 """The baselines there are."""
 
 _TAG = b"tg-noisy-1"
@@ -51,6 +53,8 @@ class Reference:
 
     async def act(self, request: Request) -> Prediction:
         """Answer with the seat's reference."""
+        if request.seat.protocol == "rollout":
+            return live_baseline.act(request)
         return Prediction(message=request.seat.reference or AssistantMessage(content=CLOSING))
 
     async def aclose(self) -> None:
@@ -71,6 +75,9 @@ class Noisy:
     With `after_error`, tool decisions are right with that probability from the first rejected call of its own on, the
     remaining attempts at the same decision included, also when the error was recovered from or repaired. The history
     of the request alone decides that, so recorded errors, and gold history altogether, never make it worse.
+
+    In a live conversation each change of the task and each fact to be said is drawn once a trial (`live_baseline`);
+    `after_error` says nothing there.
     """
 
     def __init__(
@@ -93,6 +100,8 @@ class Noisy:
     async def act(self, request: Request) -> Prediction:
         """Answer with the seat's reference or with an error, as the draw says."""
         seat = request.seat
+        if seat.protocol == "rollout":
+            return live_baseline.act(request, lambda what, index: self._errs(seat, what, index))
         reference = seat.reference
         if reference is None:
             return Prediction(message=AssistantMessage(content=CLOSING))
@@ -113,6 +122,12 @@ class Noisy:
     def _draw(self, seat: Seat) -> float:
         """A number in [0, 1) that looks random and is a function of seed and seat."""
         return int.from_bytes(self._hash(seat)[:7], "big") / 2**56
+
+    def _errs(self, seat: Seat, what: str, index: int) -> bool:
+        """Whether it fails at an action or a fact of the task; drawn by seed, task, trial and number."""
+        key = jsonio.encode([self.seed, seat.conversation, seat.trial, what, index])
+        drawn = int.from_bytes(hashlib.blake2b(key, digest_size=7, person=_TAG).digest(), "big") / 2**56
+        return drawn >= (self.p_tool if what == "action" else self.p_text)
 
     def _hash(self, seat: Seat, salt: int = 0) -> bytes:
         key = [self.seed, seat.conversation, seat.decision, seat.protocol, seat.attempt, seat.trial, salt]
@@ -178,6 +193,12 @@ def build(config: ModelConfig, context: ModelContext) -> Model:
         from turngap.models.nearest import Nearest  # noqa: PLC0415 - see above
 
         return Nearest.from_context(context, train=options.get("train"), label=config.spec)
+    if config.name == "nothing":
+        _known(config, options, ())
+        return live_baseline.Nothing(config.spec)
+    if config.name == "transfer":
+        _known(config, options, ())
+        return live_baseline.Transfer(config.spec)
     raise UsageError(f"unknown baseline {config.name!r}; known: {', '.join(NAMES)}")
 
 

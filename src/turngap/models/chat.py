@@ -107,7 +107,8 @@ class ChatModel:
             tools=tools,
             max_tokens=config.max_tokens,
             temperature=config.temperature,
-            seed=config.seed,
+            # Trials of a task have seeds of their own, or they would all be one answer.
+            seed=None if config.seed is None else config.seed + request.seat.trial,
             extra=config.extra_body,
             sample=_sample(request),
         )

@@ -11,7 +11,16 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from turngap.data import Cause, Failure
-from turngap.errors import ContextOverflow, DataFault, EndpointError, JudgeError, TurngapError, UnitError
+from turngap.errors import (
+    ContextOverflow,
+    DataFault,
+    DomainFault,
+    EndpointError,
+    JudgeError,
+    TurngapError,
+    UnitError,
+    UserFault,
+)
 
 T = TypeVar("T")
 
@@ -19,6 +28,8 @@ _CAUSES: tuple[tuple[type[UnitError], Cause], ...] = (
     (EndpointError, Cause.ENDPOINT),
     (JudgeError, Cause.JUDGE),
     (DataFault, Cause.DATA),
+    (DomainFault, Cause.DOMAIN),
+    (UserFault, Cause.USER),
     # Gold history is the recording's: when it does not fit, no model is to blame (the closed loop decides for itself).
     (ContextOverflow, Cause.DATA),
 )

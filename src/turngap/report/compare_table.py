@@ -15,7 +15,6 @@ from rich.table import Table
 from rich.text import Text
 
 from turngap.analysis.compare import Comparison, Contrast, PairedFigure
-from turngap.analysis.panel import Contestant
 from turngap.analysis.ranks import Flip, Hidden, Order, Ranks
 from turngap.report.table import percent
 
@@ -28,7 +27,7 @@ _MAIN = ("turn.success", "turn.success.tool", "strict.exact", "turn.success.text
 def comparison_report(comparison: Comparison) -> RenderableType:
     """All of a comparison."""
     letters = {run.label: _letter(at) for at, run in enumerate(comparison.runs)}
-    parts: list[RenderableType] = [_runs(comparison.runs, letters)]
+    parts: list[RenderableType] = [_runs(comparison, letters)]
     parts += [Text(f"NOT COMPARABLE, forced: {_short(line, letters)}", style="bold") for line in comparison.forced]
     parts += [Text(f"note: {_short(line, letters)}") for line in comparison.notes]
     for contrast in comparison.contrasts:
@@ -53,14 +52,14 @@ def _short(line: str, letters: dict[str, str]) -> str:
     return line
 
 
-def _runs(runs: Sequence[Contestant], letters: dict[str, str]) -> Table:
+def _runs(comparison: Comparison, letters: dict[str, str]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     table.add_column(justify="right", no_wrap=True)
-    for at, run in enumerate(runs):
+    for at, run in enumerate(comparison.runs):
         baseline = " (baseline)" if at == 0 else ""
-        table.add_row(letters[run.label], escape(run.label) + baseline, f"{run.conversations} conversations")
+        table.add_row(letters[run.label], escape(run.label) + baseline, f"{run.conversations} {comparison.unit}s")
     return table
 
 
@@ -128,9 +127,9 @@ def _legend(comparison: Comparison) -> Table:
     judges = sorted({figure.judge for one in comparison.contrasts for figure in one.figures if figure.judge})
     return _lines(
         (
-            f"over units that all runs have measured, in {comparison.shared} shared conversations.",
-            "p swaps whole conversations (McNemar's exact test where each has one unit); Holm: corrected for all here.",
-            f"see {100 * comparison.see:g}: conversations it takes to see so many points, in 80 of 100 studies.",
+            f"over units that all runs have measured, in {comparison.shared} shared {comparison.unit}s.",
+            f"p swaps whole {comparison.unit}s (McNemar's exact where each has one unit); Holm: corrected for all.",
+            f"see {100 * comparison.see:g}: {comparison.unit}s it takes to see so many points, in 80 of 100 studies.",
             f"judged by: {', '.join(judges)}." if judges else "nothing here was judged.",
         )
     )

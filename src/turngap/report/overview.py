@@ -9,7 +9,7 @@ import msgspec
 
 from turngap.analysis.chain import Chain, Link, chain
 from turngap.analysis.figure import FIGURES
-from turngap.data import Cause
+from turngap.data.prediction import RECORDED_CAUSES
 from turngap.report.document import (
     DASH,
     Cell,
@@ -300,12 +300,12 @@ def _ledger(found: Sequence[Subject]) -> Table:
         _Book(
             one.label,
             {"strict": "strict, tool", "strict.text": "strict, text"}.get(name, name),
-            (book.units, book.success, *(book.causes[cause.value] for cause in Cause)),
+            (book.units, book.success, *(book.causes[cause.value] for cause in RECORDED_CAUSES)),
         )
         for one in found
         for name, book in one.summary.ledger.items()
     ]
-    titles = ("units", "success", *(cause.value for cause in Cause))
+    titles = ("units", "success", *(cause.value for cause in RECORDED_CAUSES))
     used = [at for at in range(len(titles)) if at < 2 or any(book.counts[at] for book in books)]
     return Table(
         caption="Where the units went. Malformed, wrong and cut are the model's own; every other cause counts as "

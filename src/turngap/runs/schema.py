@@ -12,7 +12,7 @@ from typing import Any
 
 from turngap.runs.blob import Unpacker, pack
 from turngap.runs.cache import create_call_table
-from turngap.runs.database import Kind
+from turngap.runs.database import Kind, Migration
 
 _TABLES = """
 CREATE TABLE fact (
@@ -79,16 +79,44 @@ def count_attempts(connection: sqlite3.Connection, *, temporary: bool = False) -
             connection.execute("UPDATE fact SET body = ? WHERE key = ?", (pack(manifest), key))
 
 
-def _read_format_1(connection: sqlite3.Connection) -> None:
-    # It has no closed loops that start at a decision: for a reader that is an empty table.
-    create_horizon_table(connection, temporary=True)
-    count_attempts(connection, temporary=True)
+def create_trial_tables(connection: sqlite3.Connection, *, temporary: bool = False) -> None:
+    """Format 4: live tasks and their trials.
 
+    `player` tells the trials with the run's own user from those with the one of an audit; `before` holds the failures
+    of earlier tries at the same trial. `reward.key` is what a reward was given for, and by whom.
+    """
+    kind = "TEMP " if temporary else ""
+    connection.execute(
+        f"CREATE {kind}TABLE task (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,"
+        " body BLOB NOT NULL)"
+    )
+    connection.execute(
+        f"CREATE {kind}TABLE trial (player TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL,"
+        " errored INTEGER NOT NULL, before BLOB NOT NULL, body BLOB NOT NULL, UNIQUE (task, trial, player))"
+    )
+    connection.execute(
+        f"CREATE {kind}TABLE reward (player TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL,"
+        " key TEXT NOT NULL, errored INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (task, trial, player))"
+    )
+
+
+def _bridge(*steps: Migration) -> Migration:
+    def cross(connection: sqlite3.Connection) -> None:
+        for step in steps:
+            step(connection)
+
+    return cross
+
+
+_NO_HORIZON = partial(create_horizon_table, temporary=True)
+_ATTEMPTS = partial(count_attempts, temporary=True)
+_NO_TRIALS = partial(create_trial_tables, temporary=True)
 
 RUN = Kind(
     noun="run",
     application_id=0x74676170,
-    migrations=(create_run_tables, create_horizon_table, count_attempts),
-    bridges={1: _read_format_1, 2: partial(count_attempts, temporary=True)},
+    migrations=(create_run_tables, create_horizon_table, count_attempts, create_trial_tables),
+    # An older run has no closed loops from a decision on and no trials: for a reader those are empty tables.
+    bridges={1: _bridge(_NO_HORIZON, _ATTEMPTS, _NO_TRIALS), 2: _bridge(_ATTEMPTS, _NO_TRIALS), 3: _NO_TRIALS},
 )
 """``tgap``."""

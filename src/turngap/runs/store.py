@@ -13,7 +13,7 @@ Non-goals: deciding what has to be done or repeated (protocols), and summing up 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -22,8 +22,9 @@ from typing import Any, Literal, Self, TypeVar
 import msgspec
 
 from turngap import config as settings
-from turngap.config import EvalConfig
+from turngap.config import EvalConfig, RolloutConfig
 from turngap.data import Conversation, Failure, Prediction, Score, Trajectory, Verdict
+from turngap.data.task import Task
 from turngap.errors import StoreError
 from turngap.models.base import CallCache
 from turngap.runs.blob import BlobError, Unpacker, pack
@@ -31,8 +32,9 @@ from turngap.runs.cache import RunCalls
 from turngap.runs.database import Database, open_for_reading, open_for_writing
 from turngap.runs.intake import Intake
 from turngap.runs.lock import WriterLock, is_held
-from turngap.runs.manifest import Register, without_secrets, write_document
+from turngap.runs.manifest import Register, Settings, write_document
 from turngap.runs.schema import RUN
+from turngap.runs.trials import Trials
 
 DATABASE, MANIFEST, METRICS, LOCK = "run.sqlite", "run.json", "metrics.json", "run.lock"
 """The files of a run directory."""
@@ -72,24 +74,51 @@ class RunStore:
     """One run directory."""
 
     directory: Path
-    config: EvalConfig
+    settings: Settings
     """As asked for by whoever opened the run; when read from the directory, base URLs lack user part and query."""
     calls: CallCache
     """The answers of servers, in the same database."""
+    trials: Trials
+    """Live tasks and their trials; empty for a run on conversations."""
 
-    def __init__(self, directory: Path, database: Database, config: EvalConfig | None) -> None:
+    def __init__(self, directory: Path, database: Database, config: Settings | None) -> None:
         """Use `create` or `open`."""
         self.directory = directory
         self.calls = RunCalls(database)
+        self.trials = Trials(database, directory)
         self._database = database
         self._closing = ExitStack()
         self._register = Register(database, directory / MANIFEST)
-        self.config = config or self._register.manifest.config
+        self.settings = config or self._register.manifest.settings
+
+    @property
+    def config(self) -> EvalConfig:
+        """The settings of a run on conversations.
+
+        Raises:
+            StoreError: the run is of another kind.
+        """
+        if isinstance(self.settings, EvalConfig):
+            return self.settings
+        raise StoreError(
+            f"{self.directory}: holds trials of live tasks (turngap rollout), and no recorded conversations"
+        )
+
+    @property
+    def rollout(self) -> RolloutConfig:
+        """The settings of a run on live tasks.
+
+        Raises:
+            StoreError: the run is of another kind.
+        """
+        if isinstance(self.settings, RolloutConfig):
+            return self.settings
+        raise StoreError(f"{self.directory}: holds recorded conversations (turngap eval), and no trials of live tasks")
 
     # ---- opening and closing
 
     @classmethod
-    def create(cls, directory: str | Path, config: EvalConfig) -> RunStore:
+    def create(cls, directory: str | Path, config: Settings) -> RunStore:
         """Begin a run in a new directory, or resume the one that is there.
 
         Settings that do not decide what the model produces (time-outs, concurrency, prices, judges, text, protocols)
@@ -182,17 +211,34 @@ class RunStore:
         """
         intake = Intake(self._database, self.directory)
         stored = self._register.manifest
-        current = msgspec.structs.replace(stored, config=without_secrets(self.config))
+        current = stored.asking(self.config)
         if stored.data_digest is None:
             with self._database.transaction():
                 digest = intake.store(conversations)
                 self._register.put(msgspec.structs.replace(current, data_digest=digest))
         else:
-            ours, theirs = (msgspec.to_builtins(each.config.data) for each in (current, stored))
+            ours, theirs = (msgspec.to_builtins(each.settings)["data"] for each in (current, stored))
             intake.compare(conversations, settings.differences(ours, theirs, "data"))
             self._register.put(current)
         self._register.export()
         return intake.count
+
+    def add_tasks(self, tasks: Sequence[Task]) -> None:
+        """Take live tasks into a new run, or check that they are those of the stored one, in any order.
+
+        Raises:
+            ConfigError: the stored run has other tasks; names one.
+        """
+        stored = self._register.manifest
+        current = stored.asking(self.rollout)
+        if stored.data_digest is None:
+            with self._database.transaction():
+                digest = self.trials.store_tasks(tasks)
+                self._register.put(msgspec.structs.replace(current, data_digest=digest))
+        else:
+            self.trials.compare_tasks(tasks)
+            self._register.put(current)
+        self._register.export()
 
     def conversation_ids(self) -> list[str]:
         """All ids, in the order of the data when they were first read."""
@@ -341,7 +387,7 @@ class RunStore:
         """Put these in the place of all scores of that scorer, in one transaction; at most one for each unit.
 
         Args:
-            scorer: ``text``, ``strict``, ``replay``, ``turn:JUDGE`` or ``workflow:JUDGE``.
+            scorer: ``text``, ``strict``, ``replay``, ``turn:JUDGE`` or ``workflow:JUDGE``; ``reward`` for trials.
             scores: may be generated from this store on the way.
         """
         rows = (

@@ -1,0 +1,181 @@
+"""`turngap rollout`: one agent on live tasks, with a simulated user, in a domain that its tools really change.
+
+This module turns options into a `RolloutConfig`, has the trials take place, and shows the summary; what the figures
+mean is decided elsewhere. Repeating the command resumes the run; asking for more trials adds them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from turngap import jsonio
+from turngap.analysis.rollout import RolloutSummary, summarise, to_document
+from turngap.cli import interrupt, settings
+from turngap.cli.eval import opened
+from turngap.cli.progress import Terminal
+from turngap.config import RolloutConfig
+from turngap.protocols.evaluate import Services
+from turngap.protocols.trials import roll_out
+from turngap.report.rollout_table import rollout_table
+from turngap.report.table import console
+from turngap.runs.store import RunStore
+
+_SETTINGS = {
+    "domain": "domain",
+    "tasks": "tasks.path",
+    "split": "tasks.split",
+    "task": "tasks.ids",
+    "scenario": "tasks.scenarios",
+    "limit": "tasks.limit",
+    "model": "model.spec",
+    "base_url": "model.base_url",
+    "api_key_env": "model.api_key_env",
+    "temperature": "model.temperature",
+    "max_tokens": "model.max_tokens",
+    "model_seed": "model.seed",
+    "tool_parser": "model.tool_parser",
+    "fold_roles": "model.fold_roles",
+    "context_length": "model.context_length",
+    "timeout": "model.timeout",
+    "give_up_after": "model.give_up_after",
+    "concurrency": "model.concurrency",
+    "user": "user.spec",
+    "user_base_url": "user.base_url",
+    "user_api_key_env": "user.api_key_env",
+    "user_temperature": "user.temperature",
+    "user_seed": "user.seed",
+    "judge": "judge.specs",
+    "judge_base_url": "judge.base_url",
+    "judge_api_key_env": "judge.api_key_env",
+    "trials": "trials",
+    "max_steps": "max_steps",
+    "max_errors": "max_errors",
+    "user_audit": "audit.user.spec",
+    "audit_base_url": "audit.user.base_url",
+    "audit_share": "audit.share",
+    "seed": "seed",
+}
+"""Option -> the setting it gives as it is."""
+
+
+def rollout(
+    domain: Annotated[
+        str | None, typer.Option(help="retail, tau2:NAME, FILE.py, module:attribute: see turngap list domains.")
+    ] = None,
+    tasks: Annotated[str | None, typer.Option(metavar="FILE", help="Task file, tau2's or turngap's.")] = None,
+    model: Annotated[str | None, typer.Option(help="Which agent: see turngap list models.")] = None,
+    user: Annotated[
+        str | None, typer.Option(help="Who plays the user: scripted (if not given), or llm/openai/NAME.")
+    ] = None,
+    trials: Annotated[int | None, typer.Option(help="Independent trials of every task, 1 if not given.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="RUN", help="Run directory; runs/<domain>-<tasks>-<model> else."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of worlds, users and intervals.")] = None,
+    split: Annotated[str | None, typer.Option(help="One of the task file's splits.")] = None,
+    task: Annotated[list[str] | None, typer.Option(help="Only this task; repeat for several.")] = None,
+    scenario: Annotated[list[str] | None, typer.Option(help="Only tasks of this scenario; repeat for several.")] = None,
+    limit: Annotated[int | None, typer.Option(help="At most so many tasks, the first ones.")] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Messages of the agent in a trial, 100 if not given.")] = None,
+    max_errors: Annotated[int | None, typer.Option(help="Failed calls in a trial, 10 if not given.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Trials under way at once, 8 if not given.")] = None,
+    user_audit: Annotated[
+        str | None, typer.Option(metavar="USER", help="Repeat a sample of the tasks with this user.")
+    ] = None,
+    audit_share: Annotated[float | None, typer.Option(help="Of the tasks, 0.2 if not given.")] = None,
+    judge: Annotated[list[str] | None, typer.Option(help="Of assertions in words: a model.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Of the agent's server; else OPENAI_BASE_URL.")] = None,
+    api_key_env: Annotated[str | None, typer.Option(help="Variable that holds the server's key.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Of the agent; 0 if not given.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Most tokens of one answer of the agent.")] = None,
+    model_seed: Annotated[int | None, typer.Option(help="Sent to the agent's server, plus the trial's number.")] = None,
+    extra_body: Annotated[
+        str | None, typer.Option(metavar="JSON|FILE", help="Further fields of the agent's request body.")
+    ] = None,
+    tool_parser: Annotated[
+        str | None, typer.Option(help="Dialect of calls written as text: auto, none or a name.")
+    ] = None,
+    fold_roles: Annotated[
+        bool, typer.Option("--fold-roles", help="For templates that refuse system and tool roles.")
+    ] = False,
+    context_length: Annotated[int | None, typer.Option(help="The agent's context in tokens; else asked for.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds for one request.")] = None,
+    give_up_after: Annotated[float | None, typer.Option(help="Seconds of retrying before a trial is errored.")] = None,
+    user_base_url: Annotated[
+        str | None,
+        typer.Option(help="Of the user's server; else TURNGAP_USER_BASE_URL, else OPENAI_BASE_URL."),
+    ] = None,
+    user_api_key_env: Annotated[str | None, typer.Option(help="Variable that holds the user's key.")] = None,
+    user_temperature: Annotated[float | None, typer.Option(help="Of the user; 0 if not given.")] = None,
+    user_seed: Annotated[int | None, typer.Option(help="Sent to the user's server, plus the trial's number.")] = None,
+    audit_base_url: Annotated[str | None, typer.Option(help="Of the audit's user; else the user's.")] = None,
+    judge_base_url: Annotated[
+        str | None, typer.Option(help="Of the judge's server; else TURNGAP_JUDGE_BASE_URL.")
+    ] = None,
+    judge_api_key_env: Annotated[str | None, typer.Option(help="Variable that holds the judge's key.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML with all of this and prices; options win.")
+    ] = None,
+    cache: Annotated[Path | None, typer.Option(metavar="FILE", help="Call cache shared with other runs.")] = None,
+    max_errored: Annotated[int, typer.Option(help="Exit 1 when more trials than this are errored.")] = 0,
+    max_user_errors: Annotated[int, typer.Option(help="Exit 1 when the user spoils more trials than this.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON, nothing else.")] = False,
+) -> None:
+    """Let an agent serve simulated users in a live domain; report rewards and pass^k.
+
+    Repeating the command resumes the run. Exit code 1 means that trials were errored or spoiled by the user: they are
+    in no figure.
+    """
+    given = locals().copy()  # every option by name, before there is any other local
+    resolved = settings.resolve_rollout(config, os.environ, _settings(given))
+    directory = output or settings.rollout_directory(resolved)
+    progress = Terminal()
+    with opened(cache, None) as (shared, _):
+        interrupt.run(roll_out(resolved, directory, Services(progress=progress, cache=shared)), progress)
+    conclude(directory, max_errored=max_errored, max_user_errors=max_user_errors, as_json=as_json)
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Dotted setting -> value, None where the option was not given (an unset flag or list is not given)."""
+    found = {
+        path: None if given[name] is False or given[name] == [] else given[name] for name, path in _SETTINGS.items()
+    }
+    for path in ("user.concurrency", "judge.concurrency"):
+        found[path] = given["concurrency"]
+    for path, name in (("user.timeout", "timeout"), ("user.give_up_after", "give_up_after")):
+        found[path] = given[name]
+    if given["user_audit"] is not None and given["audit_base_url"] is None:
+        found["audit.user.base_url"] = given["user_base_url"]
+    if given["extra_body"]:
+        found["model.extra_body"] = settings.json_object("--extra-body", given["extra_body"])
+    return found
+
+
+def conclude(directory: Path, *, max_errored: int, max_user_errors: int, as_json: bool) -> None:
+    """Sum a run of trials up: write `metrics.json`, print the summary, and say with the exit code what is missing.
+
+    Raises:
+        typer.Exit: with code 1, when more trials are errored, missing or spoiled than allowed.
+    """
+    with RunStore.open(directory, write=True) as store:
+        config = store.rollout
+        summary = summarise(store, seed=config.seed)
+        store.write_metrics(to_document(summary))
+    show(summary, directory, config, as_json=as_json)
+    n = summary.n
+    if n["errored"] + n["missing"] > max_errored or n["user_errors"] > max_user_errors:
+        raise typer.Exit(1)
+
+
+def show(summary: RolloutSummary, directory: Path, config: RolloutConfig, *, as_json: bool) -> None:
+    """Print a summary to standard output, and where the run lies to standard error."""
+    if as_json:
+        typer.echo(jsonio.dumps({"run": str(directory), **to_document(summary)}, indent=2))
+        return
+    console().print(rollout_table(summary, title=f"{summary.model} in {config.domain}"))
+    typer.echo(f"run: {directory}", err=True)

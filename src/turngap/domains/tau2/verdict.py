@@ -1,0 +1,59 @@
+"""What tau2's own evaluator says of a trial: its code, unchanged, its lenient places included.
+
+The evaluator builds the environment twice for each trial. Here it is handed forks of the domain's own environment
+instead, which are equal to what it would build and cost nothing; what it does with them is up to it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from turngap.data import Task, Trajectory
+from turngap.domains.blame import Blame
+from turngap.domains.tau2.domain import Tau2Domain
+from turngap.domains.tau2.package import package
+from turngap.domains.tau2.results import simulation
+from turngap.errors import DataFault
+
+_OFFERED: set[str] = set()
+_OFFERING = threading.Lock()
+
+
+def verdict(domain: Tau2Domain, task: Task, trajectory: Trajectory) -> dict[str, Any]:
+    """tau2's own figure for a finished trial.
+
+    Args:
+        domain: where it is scored; its environment makes every call of the trajectory again.
+        task: in tau2's form (`Task.raw`).
+        trajectory: of a rollout.
+
+    Returns:
+        tau2's reward info as JSON values: ``reward``, ``reward_basis``, ``reward_breakdown``, ``db_check``,
+        ``action_checks``, ``communicate_checks``, ``env_assertions``, ``info``.
+
+    Raises:
+        DataFault: tau2 cannot score it: an assertion in natural language counts, which needs a model; or a call of the
+            trajectory has another result in tau2's environment.
+    """
+    return judged(domain, task.raw, simulation(task, trajectory))
+
+
+def judged(domain: Tau2Domain, task: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
+    """The same for a task and a simulation in tau2's own form. See `verdict`."""
+    loaded = package()
+    with Blame("tau2's evaluator", raises=DataFault):
+        read = loaded.task.model_validate(task)
+        found = loaded.evaluate(loaded.simulation.model_validate(one), read, _forks_of(domain))
+    plain: dict[str, Any] = found.model_dump(mode="json")
+    return plain
+
+
+def _forks_of(domain: Tau2Domain) -> str:
+    """The name under which tau2's evaluator finds the domain's forks."""
+    name = f"turngap {domain.name}"
+    with _OFFERING:
+        if name not in _OFFERED:
+            package().offer(name, lambda solo_mode=False: domain.environment())  # noqa: ARG005 - tau2's signature
+            _OFFERED.add(name)
+    return name

@@ -1,0 +1,50 @@
+"""The seam of graders: who says what a finished trial is worth."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+
+from turngap.config import RolloutConfig
+from turngap.data import Cause, Failure, Task, Trajectory
+from turngap.data.reward import Reward
+from turngap.domains import LiveDomain, LiveWorld
+from turngap.models import ModelContext
+from turngap.protocols.capture import capture
+from turngap.protocols.evaluate import Services
+
+
+class Grader(Protocol):
+    """Says what finished trials are worth."""
+
+    def identity(self) -> dict[str, Any]:
+        """Everything that can change a reward, as plain values without secrets."""
+        ...
+
+    async def grade(self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld) -> Reward:
+        """Grade one trial by what was said and done, and by the world as it was left.
+
+        Raises:
+            JudgeError, EndpointError: no verdict could be had. DataFault, DomainFault: task and domain do not fit.
+        """
+        ...
+
+
+def open_grader(config: RolloutConfig, context: ModelContext, services: Services) -> Grader:
+    """Build the grader of a configuration.
+
+    Raises:
+        UsageError: an unknown judge.
+    """
+    raise NotImplementedError
+
+
+async def graded(
+    grader: Grader, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld
+) -> Reward | Failure:
+    """Have a trial graded; a grader that fails comes back as a `Failure`."""
+    result = await capture(grader.grade(task, domain, trajectory, world))
+    if isinstance(result, Failure) and result.cause is Cause.ENDPOINT:
+        return msgspec.structs.replace(result, cause=Cause.JUDGE)  # the only server that a grader asks is the judge's
+    return result

@@ -1,0 +1,163 @@
+"""A rollout for the terminal: pass^k, the reward and what it is made of, scenarios, floors, tasks. Computes nothing.
+
+What counts towards the reward and what was only observed stand in sections of their own, so that a full reward beside a
+failed check is no contradiction. Every row has its n and its 95% interval; tables fit 80 columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from turngap.analysis.rollout import FLOORS, RolloutSummary, TaskRow
+from turngap.analysis.trial import SCENARIOS, measure_of
+from turngap.data import Cause, Figure
+from turngap.report.table import interval, percent
+
+_TASKS = 20  # tasks that are shown, those with the fewest successes first; all of them are in --json
+
+
+def rollout_table(summary: RolloutSummary, *, title: str) -> RenderableType:
+    """One run: figures, scenarios, how trials ended, tasks, notes."""
+    parts: list[RenderableType] = [Text(title, style="bold"), Text(_sizes(summary)), Text(), *_figures(summary)]
+    scenarios = [name for name in SCENARIOS if f"pass^1[{name}]" in summary.metrics]
+    if len(scenarios) > 1:
+        parts += [Text(), _scenarios(summary, scenarios)]
+    parts += [Text(), _ledger(summary), Text(), *_tasks(summary.per_task)]
+    return Group(*parts, Text(), _lines((*_facts(summary), *summary.notes)))
+
+
+def _sizes(summary: RolloutSummary) -> str:
+    n = summary.n
+    missing = f", {n['missing']} missing" if n["missing"] else ""
+    return (
+        f"{n['tasks']} tasks, {n['trials']} trials: {n['valid']} valid, {n['user_errors']} spoiled by the user, "
+        f"{n['errored']} errored{missing}\nuser: {summary.user}; tasks: {summary.tasks['file']} "
+        f"({str(summary.tasks['digest'])[:12]})"
+    )
+
+
+def _figures(summary: RolloutSummary) -> Iterator[RenderableType]:
+    names = [name for name in summary.metrics if "[" not in name]
+    hats = [name for name in names if name.startswith("pass^")]
+    counted = [name for name in names if name.startswith("reward.") and name != "reward.all"]
+    observed = [name for name in names if name.startswith("observed.")]
+    theirs = [name for name in names if name.startswith("tau2.")]
+    sections: tuple[tuple[str, Sequence[str]], ...] = (
+        ("", [*(name for name in hats if not name.endswith(".all")), "reward"]),
+        ("what the reward is made of", counted),
+        ("looked at, not counted", observed),
+        ("by tau2's own scoring", theirs),
+        ("the user", ["user_error", *(("pass^1.all", "reward.all") if summary.n["user_errors"] else ())]),
+        ("floors: agents that understand nothing", [name for name in FLOORS if name in names]),
+    )
+    yield _figure_table([("figure", "what it says", "%", "95% interval", "n")], "bold")
+    for heading, chosen in sections:
+        if chosen:
+            if heading:
+                yield Text(heading, style="italic")
+            yield _figure_table((_row(summary, name) for name in chosen), "")
+
+
+def _row(summary: RolloutSummary, name: str) -> tuple[str, ...]:
+    figure = summary.metrics[name]
+    measure = measure_of(name)
+    meaning = measure.meaning if measure is not None else ""
+    if lacking := summary.left_out.get(name):
+        meaning += f" ({lacking} left out)"
+    return f"  {name}", meaning, percent(figure), interval(figure), str(figure.n)
+
+
+def _figure_table(rows: Iterable[tuple[str, ...]], style: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=False)
+    table.add_column(width=22, no_wrap=True, style=style)
+    table.add_column(width=30, overflow="fold", style=style)
+    for width in (5, 13, 5):
+        table.add_column(width=width, justify="right", no_wrap=True, style=style)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
+
+
+def _scenarios(summary: RolloutSummary, scenarios: Sequence[str]) -> Table:
+    columns = ["pass^1", *(["pass^2"] if "pass^2" in summary.metrics else []), "reward", *FLOORS, "user_error"]
+    shown = [name for name in columns if name in summary.metrics]
+    table = _grid("scenario", "tasks", *shown)
+    for scenario in scenarios:
+        figures = [summary.metrics.get(f"{name}[{scenario}]", Figure(value=None, n=0)) for name in shown]
+        tasks = sum(row.scenario == scenario for row in summary.per_task)
+        table.add_row(scenario, str(tasks), *(f"{percent(figure)}\n{_short(figure)}" for figure in figures))
+    return table
+
+
+def _ledger(summary: RolloutSummary) -> Table:
+    causes = [cause for cause in Cause if any(book.causes[cause.value] for book in summary.ledger.values())]
+    table = _grid("trials", "all", "success", *(cause.value for cause in causes))
+    for name, book in summary.ledger.items():
+        counts = (book.units, book.success, *(book.causes[cause.value] for cause in causes))
+        table.add_row(escape(name), *(str(count) if count else "." for count in counts))
+    return table
+
+
+def _tasks(rows: Sequence[TaskRow]) -> Iterator[RenderableType]:
+    table = _grid("task", "passed", "reward", "steps", "s", "s/answer", "tokens", "cost", "user cost")
+    worst = sorted(rows, key=lambda row: (row.successes / row.trials if row.trials else -1.0, row.reward or 0.0))
+    for row in worst[:_TASKS]:
+        lost = "".join(f" {count}{mark}" for count, mark in ((row.errored, "e"), (row.user_errors, "u")) if count)
+        table.add_row(
+            escape(row.task),
+            f"{row.successes}/{row.trials}{lost}",
+            _number(row.reward, 2),
+            _number(row.steps, 1),
+            _number(row.seconds, 1),
+            _number(row.answer_seconds, 2),
+            _number(row.tokens, 0),
+            _number(row.cost, 4),
+            _number(row.user_cost, 4),
+        )
+    yield table
+    if any(row.errored or row.user_errors for row in rows):
+        yield Text("e: errored, u: spoiled by the user; both in no figure")
+    if len(rows) > _TASKS:
+        yield Text(f"the {_TASKS} tasks with the fewest successes of {len(rows)} (--json has all)")
+
+
+def _facts(summary: RolloutSummary) -> Iterator[str]:
+    ends = ", ".join(f"{name} {count}" for name, count in summary.terminations.items())
+    if ends:
+        yield f"trials ended by: {ends}"
+    audit = summary.audit
+    if audit is not None:
+        yield (
+            f"user audit: {audit.trials} trials of {audit.tasks} tasks with {audit.user} in the user's place: reward "
+            f"{percent(audit.other)}% against {percent(audit.reward)}%; {percent(audit.moved)}% of trials came out "
+            f"otherwise; user errors {audit.user_errors[1]} against {audit.user_errors[0]}"
+        )
+
+
+def _grid(first: str, *headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
+
+
+def _number(value: float | None, decimals: int) -> str:
+    return "-" if value is None else f"{value:,.{decimals}f}"
+
+
+def _short(figure: Figure) -> str:
+    return "-" if figure.ci95 is None else f"{100 * figure.ci95[0]:.0f}-{100 * figure.ci95[1]:.0f}"
+
+
+def _lines(sentences: Iterable[str]) -> Table:
+    lines = Table.grid(padding=(0, 1, 0, 0))
+    for sentence in sentences:
+        lines.add_row("-", Text(sentence))
+    return lines

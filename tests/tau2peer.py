@@ -1,0 +1,135 @@
+"""Recorded runs of tau-bench, made again in worlds of tau2 and scored again.
+
+tau-bench's reward is: the database ends as the reference actions leave it, and every required output occurs in a text of
+the agent, as a part of it, with commas taken out and case ignored. `again` computes just that, with turngap's worlds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from turngap.data import ToolCall
+from turngap.domains.live import LiveDomain, LiveWorld
+from turngap.domains.tau2.package import package
+from turngap.errors import MissingExtra
+
+
+def absent() -> str | None:
+    """Why tau2 cannot be used here; None when it can."""
+    try:
+        package()
+    except MissingExtra as error:
+        return str(error)
+    return None
+
+
+class Rescored(msgspec.Struct, kw_only=True):
+    """One recorded run, scored again."""
+
+    task: int
+    trial: int
+    stored: float
+    """The reward in the recording."""
+    database: bool
+    """Whether the database ended as the reference leaves it."""
+    said: bool
+    """Whether every required output was said."""
+    calls: int
+    other: list[tuple[str, str, str]]
+    """Calls whose result differs from the recorded one: name, recorded, now."""
+    finished: bool
+    """Whether the run came to its end; tau-bench gives nothing to one that reached its step limit."""
+    failed: list[str]
+    """Reference actions that the domain refuses."""
+    differences: list[str]
+
+    @property
+    def reward(self) -> float:
+        """What comes out now."""
+        return float(self.database and self.said and self.finished)
+
+
+def again(domain: LiveDomain, record: dict[str, Any]) -> Rescored:
+    """Make the calls of a recorded run, and those of its reference, and compare."""
+    world, other, calls = domain.world(), [], 0
+    for call, recorded in _calls(record["traj"]):
+        calls += 1
+        now = world.call(call).content
+        if _content(_value(now)) != _content(_value(recorded)):
+            other.append((call.name, recorded, now))
+    task = record["info"]["task"]
+    wanted, failed = reference(domain, task["actions"])
+    texts = [
+        message["content"].lower().replace(",", "")
+        for message in record["traj"]
+        if message["role"] == "assistant" and message.get("content")
+    ]
+    return Rescored(
+        task=record["task_id"],
+        trial=record["trial"],
+        stored=float(record["reward"]),
+        database=world.digest() == wanted.digest(),
+        said=all(any(output.lower() in text for text in texts) for output in task.get("outputs") or ()),
+        finished=record["info"]["reward_info"] is not None,
+        calls=calls,
+        other=other,
+        failed=failed,
+        differences=[str(one) for one in wanted.diff(world)],
+    )
+
+
+def reference(domain: LiveDomain, actions: list[dict[str, Any]]) -> tuple[LiveWorld, list[str]]:
+    """The world as the reference actions leave it, and which of them the domain refuses."""
+    world, failed = domain.world(), []
+    for action in actions:
+        result = world.call(ToolCall(name=action["name"], arguments=action["kwargs"]))
+        if result.error:
+            failed.append(f"{action['name']}: {result.content}")
+    return world, failed
+
+
+def _calls(messages: list[dict[str, Any]]) -> list[tuple[ToolCall, str]]:
+    found = []
+    for place, message in enumerate(messages):
+        for number, call in enumerate(message.get("tool_calls") or ()):
+            # tau-bench runs the first call of a message and drops the others.
+            if number == 0 and place + 1 < len(messages) and messages[place + 1]["role"] == "tool":
+                function = call["function"]
+                arguments = json.loads(function["arguments"])
+                found.append((ToolCall(name=function["name"], arguments=arguments), messages[place + 1]["content"]))
+    return found
+
+
+def _value(text: str) -> Any:
+    if text.startswith("Error:"):
+        return "Error"
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return re.sub(r"\s+", " ", text)
+
+
+def _content(value: Any) -> Any:
+    """What both forms of the records have: tau2 adds absent fields as null, a customer's id and a date, renames one."""
+    if isinstance(value, list):
+        return [_content(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get("transaction_type") or "payment_id" in value:
+        value = {key: round(item, 2) if isinstance(item, float) else item for key, item in value.items()}
+    told = {"state" if key == "province" else key: _content(item) for key, item in value.items() if item is not None}
+    if "payment_methods" in told or "dob" in told:
+        told.pop("user_id", None)
+    if "available_seats" in told:
+        told.pop("date", None)
+    return told
+
+
+def kinds_of_difference(runs: list[Rescored]) -> Counter[str]:
+    """How many results differ, by tool."""
+    return Counter(name for run in runs for name, _, _ in run.other)
