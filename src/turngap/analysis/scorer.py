@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from turngap.analysis.figure import JUDGED
+from turngap.config import RolloutConfig
 from turngap.protocols.scoring import scored_with
 from turngap.runs.store import RunStore
 
@@ -14,7 +15,8 @@ def judges(store: RunStore, protocol: str) -> tuple[str, ...]:
     is spoken for by all its judges, those that its configuration names first.
     """
     stored = [judge for name, _, judge in (scorer.partition(":") for scorer in store.scorers()) if name == protocol]
-    named = scored_with(store, protocol).get("judges")
+    live = isinstance(store.settings, RolloutConfig)
+    named = None if live else scored_with(store, protocol).get("judges")
     if named is not None:
         return tuple(judge for judge in named if judge in stored)
     asked = store.settings.judge.specs
