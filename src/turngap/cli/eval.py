@@ -115,7 +115,11 @@ def evaluate(
     judge_api_key_env: Annotated[str | None, typer.Option(help="Variable that holds the judge's key.")] = None,
     attempts: Annotated[int | None, typer.Option(help="Replay: tries at each recorded step, 3 if not given.")] = None,
     when_silent: Annotated[
-        str | None, typer.Option(metavar="carry|fail", help="Replay: text where calls are recorded; carry: they may still come after the next user message.")
+        str | None,
+        typer.Option(
+            metavar="carry|fail",
+            help="Replay: what text does where calls are recorded: they may still come in a later turn, or it fails.",
+        ),
     ] = None,
     after_failure: Annotated[
         str | None,
