@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +90,69 @@ def test_nothing_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     captured = capsys.readouterr()
     assert captured.out == ""
     assert len(captured.err.splitlines()) == 1
+
+
+def test_names_and_paths_are_whole_and_no_line_ends_in_white_space(
+    tmp_path: Path, boat_record: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Long tool names and long paths are printed in one piece; a path stands once, not before each place."""
+    name = "transfer_the_whole_conversation_to_a_human_agent_who_knows_about_boats_and_engines"
+    odd = json.loads(json.dumps(boat_record).replace("get_booking", name))
+    del odd["messages"][7]
+    folder = tmp_path / "recordings-of-a-desk-that-hires-out-boats" / "and-of-another-one-that-repairs-them"
+    folder.mkdir(parents=True)
+    for file in ("first.jsonl", "second.jsonl"):
+        (folder / file).write_text(f"{json.dumps(odd)}\n" * 2, encoding="utf-8")
+    assert execute(["inspect", str(folder)]) == 0
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if line != line.rstrip()] == []
+    assert f"  {name}  " in out
+    absent = out.partition("absent_result")[2].partition("\n  repeated")[0]
+    assert absent.count("first.jsonl") == absent.count("second.jsonl") == 1
+    assert f"    {folder / 'first.jsonl'}\n      line 1: messages[6].tool_calls[0]" in absent
+    assert execute(["inspect", str(folder / "first.jsonl")]) == 0
+    out = capsys.readouterr().out
+    assert out.count("first.jsonl") == 1
+    assert "\n    line 2: messages[6].tool_calls[0]" in out
+
+
+def test_free_text_is_named_with_the_option_that_leaves_it_out(
+    log: Path, boat_record: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Arguments that are sentences are listed, and the printed option is one that `eval` understands."""
+    record = json.loads(json.dumps(boat_record))
+    call = record["messages"][2]["tool_calls"][0]["function"]
+    why = "The customer's boat leaks and there is nobody at the pier today."
+    call["name"], call["arguments"] = "hand_over", json.dumps({"summary": why, "urgent": True})
+    log.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    assert execute(["inspect", str(log)]) == 0
+    out = capsys.readouterr().out
+    assert "match word for word: hand_over.summary" in " ".join(out.split())
+    option = shlex.split(next(line for line in out.splitlines() if "--compare-args" in line))[1]
+    assert json.loads(option)["hand_over"] == ["urgent"]
+
+
+def test_personal_values_are_counted_as_they_are_redacted(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One value in several conversations and spellings is one, here as in `convert --redact`."""
+    records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for number, mail in enumerate(("ann@mail.org", "Ann@Mail.org", "bob@mail.org")):
+        records[number]["messages"][1]["content"] = f"I am {mail}, 703-607-336{number // 2} or 703 607 336{number // 2}"
+    log.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    assert execute(["inspect", str(log), "--json"]) == 0
+    personal = json.loads(capsys.readouterr().out)["personal"]
+    assert personal["email"] == {"values": 2, "conversations": 3}
+    assert personal["phone"] == {"values": 2, "conversations": 3}
+    assert execute(["convert", str(log), str(log.with_name("out.jsonl")), "--redact"]) == 0
+    assert "2 email, 2 phone, 0 card, 0 credential" in capsys.readouterr().err
+
+
+def test_a_stranger_in_a_folder_is_named(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a folder holds beside the recordings is passed over with a note, also by `convert` and `eval`."""
+    log.with_name("tools.json").write_text('[{"name": "look"}]', encoding="utf-8")
+    folder, out = str(log.parent), str(log.parent.parent / "out.jsonl")
+    run = str(log.parent.parent / "run")
+    for command in (["inspect", folder], ["convert", folder, out]):
+        assert execute(command) == 0
+        assert "passed over, since not of the format openai: tools.json" in capsys.readouterr().err
+    assert execute(["eval", folder, "--model", "baseline/reference", "--protocols", "strict", "-o", run]) == 0
+    assert "passed over" in capsys.readouterr().err

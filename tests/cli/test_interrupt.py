@@ -113,4 +113,5 @@ def test_without_a_signal_the_work_ends_as_usual() -> None:
     """Nothing is said about interrupts, and the last state of the stage stays as a line."""
     code, out, err, _ = _end(_start("await asyncio.sleep(0)"))
     assert (code, out) == (0, "finished\ncleaned up\n")
-    assert err.startswith("replay 11/40")
+    # A busy machine may have time for a line before the last one.
+    assert err.splitlines()[-1].startswith("replay 11/40")

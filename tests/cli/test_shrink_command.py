@@ -96,7 +96,7 @@ def test_horizon_is_asked_for_by_name(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_all_does_not_contain_horizon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It costs a multiple of the others, as the plan says; a wrong number is refused."""
-    arguments = ["eval", str(samples.path()), "--model", NOISY, "-o", str(tmp_path / "run")]
+    arguments = ["eval", str(samples.path()), "--model", "openai/m", "-o", str(tmp_path / "run")]
     assert execute([*arguments, "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["horizon_calls"] == 0
     assert execute([*arguments, "--dry-run", "--json", "--protocols", "all,horizon", "--horizon-max", "2"]) == 0

@@ -37,3 +37,32 @@ def test_nothing() -> None:
     """No conversation has no lengths, and no figure fails."""
     summary = Inventory().summary()
     assert (summary.conversations, summary.lengths, summary.tools) == (0, {}, [])
+
+
+def _say(tool: str, compare_args: dict[str, tuple[str, ...]] | None = None, **arguments: object) -> Conversation:
+    messages = (AssistantMessage(calls=(ToolCall(name=tool, arguments=arguments),)),)
+    return Conversation(id="c", messages=messages, compare_args=compare_args or {})
+
+
+def test_free_text_is_told_from_other_arguments() -> None:
+    """Sentences in more than half of the calls make an argument free text; what is left out already is none."""
+    long = "one two three four five six seven eight"
+    inventory = Inventory()
+    for conversation in (
+        _say("think", thought=long),
+        _say("think", thought=long),
+        _say("think", thought="short"),
+        _say("book", note=long, seats=2),
+        _say("book", note="window", seats=2),
+        _say("hand_over", {"hand_over": ()}, summary=long),
+        _say("hand_over", {"hand_over": ("summary",)}, summary=long, team="boats"),
+        _say("mail", {"mail": ("to",)}, to="ann", text=long),
+    ):
+        inventory.add(conversation)
+    found = {tool.name: (tool.free_text, tool.other_arguments) for tool in inventory.summary().tools}
+    assert found == {
+        "think": (["thought"], []),
+        "book": ([], ["note", "seats"]),
+        "hand_over": ([], ["summary", "team"]),
+        "mail": ([], ["text", "to"]),
+    }

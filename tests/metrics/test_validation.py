@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -118,3 +119,91 @@ def test_long_values_and_many_problems_are_cut() -> None:
     huge = checked({"properties": {"x": {"multipleOf": 3}}}, x=10**400)
     assert huge is not None
     assert len(huge) < 150
+
+
+@pytest.mark.parametrize(
+    ("pattern", "good", "bad"),
+    [
+        ("^BK-\\d{4}$", "BK-1042", "BK-12"),
+        ("^[\\w.]+@[\\w-]+\\.\\w+$", "a.b@c-d.org", "a.b"),
+        ("^\\p{L}+$", "Zoë", "a1"),
+        ("^caf\\u00e9$", "café", "cafe"),
+        ("^a\\/b$", "a/b", "ab"),
+        ("b", "abc", "ac"),
+    ],
+)
+def test_patterns_are_held(pattern: str, good: str, bad: str) -> None:
+    """A pattern that the schema asks for is checked, anywhere in the text unless it says otherwise."""
+    schema = {"properties": {"x": {"type": "string", "pattern": pattern}}}
+    assert checked(schema, x=good) is None
+    assert checked(schema, x=bad) == f"invalid arguments for t: argument 'x': {bad!r} does not match {pattern!r}"
+
+
+@pytest.mark.parametrize("pattern", ["(", "^(?=.*\\d).+$", "(a)\\1", "a{5000}"])
+def test_patterns_of_another_dialect_refuse_nothing(pattern: str) -> None:
+    """What the engine cannot read, look-ahead and back-references among it, is left out; the rest is still checked."""
+    schema = {
+        "properties": {"x": {"pattern": pattern, "maxLength": 3}},
+        "patternProperties": {pattern: {"type": "null"}},
+    }
+    assert checked({**schema, "additionalProperties": False}, x="abc", y="abc") is None
+    assert checked(schema, x="abcd") == "invalid arguments for t: argument 'x': 'abcd' is too long"
+
+
+def test_pattern_properties_are_held() -> None:
+    """Properties by pattern are checked, and what neither a name nor a pattern knows is called unknown."""
+    schema = {
+        "properties": {"id": {}},
+        "patternProperties": {"^n_": {"type": "integer"}},
+        "additionalProperties": False,
+    }
+    assert checked(schema, id=1, n_a=2) is None
+    assert checked(schema, n_a=[]) == "invalid arguments for t: argument 'n_a' should be an integer, not []"
+    assert checked(schema, n_a=2, m=1) == "invalid arguments for t: unknown argument 'm'"
+    assert checked({**schema, "additionalProperties": {"type": "null"}}, m=[]) == (
+        "invalid arguments for t: argument 'm' should be null, not []"
+    )
+
+
+def _branching(depth: int) -> dict[str, Any]:
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"x": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        ({"properties": {"x": {"pattern": "^(a+)+$"}}}, {"x": "a" * 50_000 + "!"}),
+        ({"properties": {"x": {"pattern": "^(a|a)*$"}}}, {"x": "a" * 50_000 + "!"}),
+        ({"properties": {"x": {"pattern": "(.*)*(.*)*(.*)*=$"}}}, {"x": "a" * 50_000 + "!"}),
+        ({"patternProperties": {"^(a+)+$": {"type": "null"}}}, {"a" * 50_000 + "!": 1}),
+        ({"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False}, {"a" * 50_000 + "!": 1}),
+        ({"patternProperties": {"^(a+)+$": {}}, "unevaluatedProperties": False}, {"a" * 50_000 + "!": 1}),
+        ({"properties": {"x": {"format": "regex", "propertyNames": {"pattern": "(a+)+$"}}}}, {"x": {"a" * 50_000: 1}}),
+        ({"properties": {"x": {"uniqueItems": True}}}, {"x": [{"a": n} for n in range(30_000)]}),
+        ({"anyOf": [{"properties": {"x": {"$ref": "#"}}, "minProperties": n} for n in (8, 9, 7)]}, _branching(35)),
+        ({"properties": {"x": {"items": {"type": "null", "pattern": "a"}}}}, {"x": ["b"] * 300_000}),
+    ],
+)
+def test_no_schema_holds_a_run_up(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+    """Patterns that back-track, branches that multiply and long arrays are over in seconds, not in centuries."""
+    began = time.monotonic()
+    checked(schema, **arguments)
+    assert time.monotonic() - began < 20
+
+
+def test_what_was_found_before_the_bound_counts() -> None:
+    """A call with more to check than the bound allows is still refused for what was seen."""
+    found = checked({"properties": {"x": {"items": {"type": "null"}}}}, x=["b"] * 300_000)
+    assert found is not None
+    assert found.startswith("invalid arguments for t: argument 'x[0]' should be null, not \"b\"; ")
+    assert found.endswith("; and many more")
+
+
+def test_equal_items_are_found_by_value() -> None:
+    """1 and 1.0 are one item, true is another."""
+    schema = {"properties": {"x": {"uniqueItems": True}}}
+    assert checked(schema, x=[1, True, "1", [1], {"a": 1}]) is None
+    assert checked(schema, x=[{"a": 1, "b": 2}, {"b": 2, "a": 1}]) is not None

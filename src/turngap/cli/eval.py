@@ -118,7 +118,7 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="carry|fail",
-            help="Replay: text where calls are recorded; carry: they may still come after the next user message.",
+            help="Replay: what text does where calls are recorded: they may still come in a later turn, or it fails.",
         ),
     ] = None,
     after_failure: Annotated[

@@ -6,6 +6,7 @@ error. Unreadable records do not stop the report, but without ``--skip-bad`` the
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,8 +17,9 @@ import typer
 
 from turngap import jsonio
 from turngap.config import DataConfig
-from turngap.formats import ODDITIES, Reading, read
-from turngap.formats.inventory import Inventory, Summary
+from turngap.formats import ODDITIES, Oddity, Reading, read
+from turngap.formats.inventory import Inventory, Summary, ToolCount
+from turngap.report.columns import columns, width, wrapped
 
 _EVERY = 200
 """Conversations between two updates of the progress line."""
@@ -111,24 +113,27 @@ def _progress() -> Iterator[Any]:
 
 
 def _show(reading: Reading, summary: Summary) -> None:
-    from rich.console import Console  # noqa: PLC0415 - not needed for --help
-
-    console = Console(highlight=False)
+    within = width()
     tables = (
-        (_name(reading), _overview(reading, summary)),
-        ("Per conversation", _lengths(summary)),
-        ("Tools", _tools(summary)),
-        ("Likely personal data (turngap convert --redact replaces it)", _personal(summary)),
-        ("Oddities", _oddities(reading)),
+        ("Per conversation", _lengths(summary), (1, 2, 3)),
+        ("Tools", _tools(summary), (1, 2, 3)),
+        ("Likely personal data (turngap convert --redact replaces it)", _personal(summary), (1, 2)),
     )
-    for title, table in tables:
-        if table.row_count:
-            console.print(f"[bold]{title}[/bold]")
-            console.print(table)
-    idle = [_plain(tool.name) for tool in summary.tools if tool.declared and not tool.calls]
-    if idle:
-        more = f" and {len(idle) - _TOOLS} more" if len(idle) > _TOOLS else ""
-        console.print(f"Declared, never called: {', '.join(idle[:_TOOLS])}{more}")
+    lines = [_name(reading), *_indented(columns(_overview(reading, summary), right=(1,), within=within - 2))]
+    for title, rows, right in tables:
+        # A heading alone says nothing.
+        if len(rows) > 1:
+            lines += ["", title, *_indented(columns(rows, right=right, within=within - 2))]
+    lines += [*_idle(summary, within), *_free_text(summary, within)]
+    if reading.oddity_counts:
+        lines += ["", "Oddities", *_indented(_oddities(reading, within - 2))]
+    # One by one, so that a closed pipe ends it early.
+    for line in lines:
+        sys.stdout.write(line + "\n")
+
+
+def _indented(lines: Iterator[str]) -> Iterator[str]:
+    return (f"  {line}" if line else line for line in lines)
 
 
 def _name(reading: Reading) -> str:
@@ -137,84 +142,105 @@ def _name(reading: Reading) -> str:
     return f"{_plain(paths)} ({', '.join(reading.formats)}{files})"
 
 
-def _table(*columns: str) -> Any:
-    from rich import box  # noqa: PLC0415 - not needed for --help
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        # A + before the heading marks a column of numbers.
-        numbers = column.startswith("+")
-        table.add_column(
-            column.removeprefix("+"), justify="right" if numbers else "left", no_wrap=numbers, overflow="fold"
-        )
-    return table
-
-
-def _overview(reading: Reading, summary: Summary) -> Any:
-    table = _table("", "+count", "")
+def _overview(reading: Reading, summary: Summary) -> list[tuple[str, str, str]]:
     left_out = ", ".join(
         f"{count} {word}"
         for count, word in ((reading.n_skipped, "unreadable"), (reading.n_unsuccessful, "not successful"))
         if count
     )
-    table.add_row("conversations", f"{summary.conversations}", f"left out: {left_out}" if left_out else "")
-    table.add_row("  with tool calls", f"{summary.tool_requiring}", "")
     marked = f"of {summary.marked} that carry a reward" if summary.marked else "the recording marks none"
-    table.add_row("  marked as successful", f"{summary.rewarded}", marked)
-    table.add_row("user turns", f"{summary.user_turns}", "")
-    table.add_row("decisions", f"{summary.decisions}", "")
-    table.add_row("  text", f"{summary.text_decisions}", "")
     several = f"{summary.several_calls} with several calls" if summary.several_calls else ""
-    table.add_row("  tool", f"{summary.tool_decisions}", several)
     faults = ((summary.malformed_calls, "malformed"), (summary.absent_results, "without a recorded result"))
-    table.add_row("calls", f"{summary.calls}", ", ".join(f"{count} {word}" for count, word in faults if count))
-    return table
+    return [
+        ("conversations", f"{summary.conversations}", f"left out: {left_out}" if left_out else ""),
+        ("  with tool calls", f"{summary.tool_requiring}", ""),
+        ("  marked as successful", f"{summary.rewarded}", marked),
+        ("user turns", f"{summary.user_turns}", ""),
+        ("decisions", f"{summary.decisions}", ""),
+        ("  text", f"{summary.text_decisions}", ""),
+        ("  tool", f"{summary.tool_decisions}", several),
+        ("calls", f"{summary.calls}", ", ".join(f"{count} {word}" for count, word in faults if count)),
+    ]
 
 
-def _lengths(summary: Summary) -> Any:
-    table = _table("", "+min", "+median", "+max")
-    for name, spread in summary.lengths.items():
-        table.add_row(name, f"{spread.min:,}", f"{spread.median:,.10g}", f"{spread.max:,}")
-    return table
+def _lengths(summary: Summary) -> list[tuple[str, ...]]:
+    spreads = summary.lengths.items()
+    rows = [(name, f"{spread.min:,}", f"{spread.median:,.10g}", f"{spread.max:,}") for name, spread in spreads]
+    return [("", "min", "median", "max"), *rows]
 
 
-def _tools(summary: Summary) -> Any:
-    table = _table("name", "+calls", "+malformed", "+declared in", "")
+def _tools(summary: Summary) -> list[tuple[str, ...]]:
     called = [tool for tool in summary.tools if tool.calls]
-    for tool in called[:_TOOLS]:
-        remark = "never declared" if not tool.declared else ""
-        if tool.declared and tool.undeclared_calls:
-            remark = f"{tool.undeclared_calls} calls where it is not declared"
-        table.add_row(
-            _plain(tool.name) or "(no name)", f"{tool.calls}", f"{tool.malformed}", f"{tool.declared}", remark
-        )
+    rows = [
+        (_plain(tool.name) or "(no name)", f"{tool.calls}", f"{tool.malformed}", f"{tool.declared}", _remark(tool))
+        for tool in called[:_TOOLS]
+    ]
     if len(called) > _TOOLS:
         rest = called[_TOOLS:]
         calls, malformed = (sum(getattr(tool, field) for tool in rest) for field in ("calls", "malformed"))
-        table.add_row(f"{len(rest)} more (--json names all)", f"{calls}", f"{malformed}", "", "")
-    return table
+        rows.append((f"{len(rest)} more (--json names all)", f"{calls}", f"{malformed}", "", ""))
+    return [("name", "calls", "malformed", "declared in", ""), *rows]
 
 
-def _personal(summary: Summary) -> Any:
-    table = _table("", "+values", "+conversations")
-    for kind, found in summary.personal.items():
-        if found["values"]:
-            table.add_row(_PERSONAL[kind], f"{found['values']}", f"{found['conversations']}")
-    return table
+def _remark(tool: ToolCount) -> str:
+    if not tool.declared:
+        return "never declared"
+    return f"{tool.undeclared_calls} calls where it is not declared" if tool.undeclared_calls else ""
 
 
-def _oddities(reading: Reading) -> Any:
-    table = _table("kind", "+count", "what, and where first")
-    for kind, count in reading.oddity_counts.most_common():
+def _personal(summary: Summary) -> list[tuple[str, ...]]:
+    rows = [
+        (_PERSONAL[kind], f"{found['values']}", f"{found['conversations']}")
+        for kind, found in summary.personal.items()
+        if found["values"]
+    ]
+    return [("", "different values", "conversations"), *rows]
+
+
+def _idle(summary: Summary, within: int) -> list[str]:
+    idle = [_plain(tool.name) for tool in summary.tools if tool.declared and not tool.calls]
+    if not idle:
+        return []
+    more = f" and {len(idle) - _TOOLS} more" if len(idle) > _TOOLS else ""
+    return ["", *wrapped(f"Declared, never called: {', '.join(idle[:_TOOLS])}{more}", within, "  ")]
+
+
+def _free_text(summary: Summary, within: int) -> list[str]:
+    """Which arguments two models hardly ever word alike, and the option that leaves them out of the comparison."""
+    tools = [tool for tool in summary.tools if tool.free_text]
+    if not tools:
+        return []
+    named = ", ".join(_plain(f"{tool.name}.{argument}") for tool in tools for argument in tool.free_text)
+    option = jsonio.dumps({tool.name: tool.other_arguments for tool in tools})
+    return [
+        "",
+        *wrapped(f"Free text in arguments, which has to match word for word: {named}", within, "  "),
+        "To leave it out, give this to turngap eval:",
+        f"  --compare-args {shlex.quote(_plain(option))}",
+    ]
+
+
+def _oddities(reading: Reading, within: int) -> Iterator[str]:
+    several = len(reading.files) > 1
+    kinds = [(kind, f"{count}", ODDITIES.get(kind, "")) for kind, count in reading.oddity_counts.most_common()]
+    longest, most = (max(len(row[at]) for row in kinds) for at in (0, 1))
+    for kind, count, meaning in kinds:
+        yield from columns([(kind.ljust(longest), count.rjust(most), meaning)], within=within)
         first = [oddity for oddity in reading.oddities if oddity.kind == kind][:_PLACES]
-        places = [f"{oddity.where}: {oddity.text}" for oddity in first]
-        table.add_row(kind, f"{count}", "\n".join([ODDITIES.get(kind, ""), *map(_plain, places)]))
-    return table
+        file = ""
+        for oddity in first:
+            # A path is said once, and not at all where there is only one.
+            if several and oddity.file != file:
+                file = oddity.file
+                yield f"  {_plain(file)}"
+            yield from wrapped(f"{'    ' if several else '  '}{_plain(_place(oddity))}", within, "      ")
+
+
+def _place(oddity: Oddity) -> str:
+    line = "" if oddity.line is None else f"line {oddity.line}"
+    return ": ".join(part for part in (line, oddity.field, oddity.text) if part)
 
 
 def _plain(text: str) -> str:
-    """Text of a recording as it is: no markup, no control characters that would move the cursor."""
-    from rich.markup import escape  # noqa: PLC0415 - not needed for --help
-
-    return escape("".join(char if char.isprintable() else " " for char in text))
+    """Text of a recording as it is, without control characters that would move the cursor."""
+    return "".join(char if char.isprintable() else " " for char in text)

@@ -77,6 +77,12 @@ class Found(msgspec.Struct, frozen=True):
     """As it stands in the text."""
 
 
+def identity(found: Found) -> tuple[str, str]:
+    """What is the same for all spellings of one value: addresses in any case, numbers with any separators."""
+    plain = found.value.lower() if found.kind == "email" else found.value
+    return found.kind, _digits(found.value) if found.kind in ("phone", "card") else plain
+
+
 class _Net:
     """The patterns that can match anywhere in a text, or in any of several."""
 
@@ -201,13 +207,10 @@ class Redactor:
         )
 
     def _stand_in(self, found: Found) -> str:
-        plain = found.value.lower() if found.kind == "email" else found.value
-        if found.kind in ("phone", "card"):
-            plain = _digits(found.value)
-        key = (found.kind, plain)
+        key = identity(found)
         if key not in self._stand_ins:
             self._counts[found.kind] += 1
-            self._stand_ins[key] = _make_stand_in(found.kind, plain, self._counts[found.kind])
+            self._stand_ins[key] = _make_stand_in(*key, self._counts[found.kind])
         made = self._stand_ins[key]
         return _shaped(made, found.value) if found.kind in ("phone", "card") else made
 

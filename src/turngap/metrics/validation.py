@@ -3,6 +3,10 @@
 The text names the argument and what the schema asks for, so it gives nothing away that the model was not told before.
 A schema with broken keywords, or references that lead nowhere, is used without them; one that cannot be used at all
 refuses nothing. No reference is ever fetched over the network.
+
+Schemas and arguments come from others, so no pair of them may hold a run up. Patterns run in an engine whose time is in
+proportion to the text (RE2); one that it does not know, with look-ahead or back-references, refuses nothing. The number
+of checks of one call is bounded: what was found up to there counts. `format` is never checked.
 """
 
 from __future__ import annotations
@@ -10,11 +14,14 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import jsonschema
+import re2  # type: ignore[import-untyped] # it comes without types
 import referencing
 from jsonschema.exceptions import ValidationError
 
@@ -30,9 +37,82 @@ def _multiple_of(_: object, step: Any, value: Any, __: object) -> Iterator[Valid
         yield ValidationError(f"{value!r} is not a multiple of {step!r}")
 
 
+def _pattern(_: object, pattern: str, value: Any, __: object) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not _matches(pattern, value, unknown=True):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: dict[str, Any], value: Any, _: object) -> Iterator[ValidationError]:
+    for pattern, schema in patterns.items() if isinstance(value, dict) else ():
+        for name, item in value.items():
+            if _matches(pattern, name, unknown=False):
+                yield from validator.descend(item, schema, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, rest: Any, value: Any, schema: dict[str, Any]) -> Iterator[ValidationError]:
+    extras = _extras(value, schema) if isinstance(value, dict) else []
+    if isinstance(rest, dict):
+        for name in extras:
+            yield from validator.descend(value[name], rest, path=name)
+    elif not rest and extras:
+        yield ValidationError(f"unknown: {', '.join(extras)}")
+
+
+def _extras(value: dict[str, Any], schema: Any) -> list[str]:
+    """The properties of a value that its schema does not know; those that an unreadable pattern may mean are known."""
+    known = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    patterns = schema.get("patternProperties", {}) if isinstance(schema, dict) else {}
+    return [
+        name
+        for name in value
+        if name not in known and not any(_matches(pattern, name, unknown=True) for pattern in patterns)
+    ]
+
+
+def _unique_items(_: object, wanted: Any, value: Any, __: object) -> Iterator[ValidationError]:
+    if wanted and isinstance(value, list) and len({jsonio.canonical(item) for item in value}) < len(value):
+        yield ValidationError(f"{_shown(value)} has an element twice")
+
+
+def _nothing(*_: object) -> tuple[()]:
+    return ()
+
+
+def _matches(pattern: str, text: str, *, unknown: bool) -> bool:
+    """Whether a pattern is found in a text; `unknown` where it is none that the engine reads."""
+    program = _compiled(pattern)
+    return unknown if program is None else program.search(text) is not None
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> Any | None:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(_CODE_POINT.sub(r"\1\\x{\2}", pattern), options)
+    except re2.error:
+        return None
+
+
+_CODE_POINT = re.compile(r"((?<!\\)(?:\\\\)*)\\u([0-9A-Fa-f]{4})")
+"""As JSON schemas spell a character in a pattern, and RE2 does not."""
 _DIALECT = jsonschema.validators.extend(  # type: ignore[no-untyped-call] # its stubs leave it untyped
-    jsonschema.Draft202012Validator, {"multipleOf": _multiple_of}
+    jsonschema.Draft202012Validator,
+    {
+        "multipleOf": _multiple_of,
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "uniqueItems": _unique_items,
+        # The library evaluates these with patterns of its own and without a bound; tool schemas hardly have them.
+        "unevaluatedProperties": _nothing,
+        "unevaluatedItems": _nothing,
+    },
 )
+_MOST_CHECKS = 100_000
+"""Keywords that are held against values for one call: about a second, and more than any real call needs."""
+_MOST_ERRORS = 1_000
+"""Findings after which no more are looked for."""
 _MOST_PROBLEMS = 3
 _MAX_DEPTH = 40
 """Schemas and arguments nested deeper are not checked: the library recurses, and must not run out of stack."""
@@ -43,6 +123,10 @@ _BASES = ("$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recurs
 _ARTICLES = {"integer": "an integer", "object": "an object", "array": "an array", "null": "null"}
 
 
+class _Enough(Exception):
+    """The checks of one call are used up."""
+
+
 class Validator:
     """Checks arguments against one schema."""
 
@@ -50,20 +134,37 @@ class Validator:
         usable = None if _depth(schema) > _MAX_DEPTH else _without_broken_keywords(_in_standard_words(schema, schema))
         if not isinstance(usable, dict) or _goes_in_circles(usable):
             usable = {}
-        self._validator = _DIALECT(usable, registry=referencing.Registry())
+        self._left = 0
+        rules = {word: self._counted(check) for word, check in _DIALECT.VALIDATORS.items()}
+        dialect = jsonschema.validators.extend(_DIALECT, rules)  # type: ignore[no-untyped-call] # as above
+        self._validator = dialect(usable, registry=referencing.Registry())
+
+    def _counted(self, check: Callable[..., Any]) -> Callable[..., Iterable[ValidationError]]:
+        def counted(*arguments: Any) -> Iterable[ValidationError]:
+            self._left -= 1
+            if self._left < 0:
+                raise _Enough
+            return check(*arguments) or ()
+
+        return counted
 
     def problem(self, arguments: dict[str, Any]) -> str | None:
         """Say what the schema refuses, the first few findings joined by semicolons; None when it refuses nothing."""
         if _depth(arguments) > _MAX_DEPTH:
             return None
+        self._left = _MOST_CHECKS
+        errors: list[ValidationError] = []
         try:
-            errors = sorted(self._validator.iter_errors(arguments), key=_rank)
-        except (re.error, RecursionError, OverflowError):
-            return None  # a pattern in another language's dialect, or a number beyond floats, refuses nothing
+            errors.extend(islice(self._validator.iter_errors(arguments), _MOST_ERRORS))
+        except (RecursionError, OverflowError):
+            return None  # a number beyond floats refuses nothing
+        except _Enough:
+            pass
         if not errors:
             return None
-        told = list(dict.fromkeys(_words(error) for error in errors))
-        more = f"; and {len(told) - _MOST_PROBLEMS} more" if len(told) > _MOST_PROBLEMS else ""
+        told = list(dict.fromkeys(_words(error) for error in sorted(errors, key=_rank)))
+        whole = self._left >= 0 and len(errors) < _MOST_ERRORS
+        more = f"; and {len(told) - _MOST_PROBLEMS if whole else 'many'} more" if len(told) > _MOST_PROBLEMS else ""
         return "; ".join(told[:_MOST_PROBLEMS]) + more
 
 
@@ -81,8 +182,7 @@ def _words(error: ValidationError) -> str:
         names = [f"'{place}.{name}'" if place else f"'{name}'" for name in wanted if name not in found]
         return f"missing required argument{'s' * (len(names) > 1)} {', '.join(names)}"
     if rule == "additionalProperties" and wanted is False and isinstance(found, dict):
-        known = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
-        names = [f"'{place}.{name}'" if place else f"'{name}'" for name in found if name not in known]
+        names = [f"'{place}.{name}'" if place else f"'{name}'" for name in _extras(found, error.schema)]
         return f"unknown argument{'s' * (len(names) > 1)} {', '.join(names)}"
     if rule == "type":
         kinds = wanted if isinstance(wanted, list) else [wanted]

