@@ -1,4 +1,4 @@
-"""Recorded runs of tau-bench, made again in worlds of tau2 and scored again.
+"""Recorded runs of tau-bench made again in worlds of tau2 and scored again, and calls at random beside tau2 itself.
 
 tau-bench's reward is: the database ends as the reference actions leave it, and every required output occurs in a text of
 the agent, as a part of it, with commas taken out and case ignored. `again` computes just that, with turngap's worlds.
@@ -6,17 +6,22 @@ the agent, as a part of it, with commas taken out and case ignored. `again` comp
 
 from __future__ import annotations
 
+import copy
 import json
+import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any
 
 import msgspec
 
 from turngap.data import ToolCall
+from turngap.data.task import Side
 from turngap.domains.live import LiveDomain, LiveWorld
+from turngap.domains.tau2.domain import Tau2Domain
 from turngap.domains.tau2.package import package
 from turngap.errors import MissingExtra
+from turngap.formats import tasks as task_files
 
 
 def absent() -> str | None:
@@ -133,3 +138,86 @@ def _content(value: Any) -> Any:
 def kinds_of_difference(runs: list[Rescored]) -> Counter[str]:
     """How many results differ, by tool."""
     return Counter(name for run in runs for name, _, _ in run.other)
+
+
+class Twins:
+    """A domain of tau2 and tau2's own environments, which make the same calls at random."""
+
+    def __init__(self, domain: Tau2Domain, seed: int) -> None:
+        self._domain = domain
+        self._rng = random.Random(seed)
+        self.calls = self.refused = 0
+        tasks = task_files.read(domain.task_file).tasks
+        self._states = [task.initial_state for task in tasks if task.initial_state] or [None]
+        self._known = [(one.name, one.arguments, one.requestor) for task in tasks for one in task.criteria.actions]
+        self._values: dict[str, list[Any]] = defaultdict(list, _VALUES)
+        for _, arguments, _ in self._known:
+            for key, value in arguments.items():
+                self._values[key].append(value)
+        self._tools: list[tuple[str, Side, list[str]]] = [
+            (tool.name, side, list(tool.spec.parameters.get("properties", {})))
+            for side, tools in _sides(domain)
+            for tool in tools
+            if tool.name != "refuel_data"  # draws an id at random
+        ]
+
+    def play(self) -> None:
+        """Make one to fifteen calls in a world and its forks, and in an environment; compare each result and the end."""
+        rng, state = self._rng, self._rng.choice(self._states)
+        world, peer = self._domain.world(0, state), _environment(self._domain.name)
+        if state:
+            began = package().initial_state.model_validate(state)
+            peer.set_state(began.initialization_data, began.initialization_actions, [])
+        for _ in range(rng.randint(1, 15)):
+            name, arguments, side = self._call()
+            mine = world.call(ToolCall(name=name, arguments=arguments), requestor=side)
+            theirs = peer.get_response(package().call(name=name, arguments=copy.deepcopy(arguments), requestor=side))
+            self.calls += 1
+            self.refused += theirs.error
+            assert (mine.content, mine.error) == (theirs.content, theirs.error), (name, arguments)
+            if rng.random() < 0.2:
+                left, world = world, world.fork()
+                name, arguments, side = self._call()
+                left.call(ToolCall(name=name, arguments=arguments), requestor=side)
+        for kit in ("tools", "user_tools"):
+            ours, other = getattr(world.environment, kit), getattr(peer, kit)
+            assert (ours and ours.db.model_dump()) == (other and other.db.model_dump())
+
+    def _call(self) -> tuple[str, dict[str, Any], Side]:
+        rng = self._rng
+        known = [one for one in self._known if one[0] != "refuel_data"]
+        if rng.random() < 0.4:
+            name, arguments, side = rng.choice(known)
+        else:
+            name, side, parameters = rng.choice(self._tools)
+            arguments = {key: rng.choice(self._values[key]) for key in parameters if self._values[key]}
+        arguments = copy.deepcopy(arguments)
+        if arguments and rng.random() < 0.1:
+            del arguments[rng.choice(list(arguments))]
+        return name, arguments, side
+
+
+_VALUES: dict[str, list[Any]] = {
+    "expression": ["1 + 2", "(3.5 * 2)", "x"],
+    "summary": ["s"],
+    "customer_id": ["C1001", "C1002"],
+    "line_id": ["L1001", "L1004"],
+    "phone_number": ["555-123-2002"],
+    "bill_id": ["B1001", "B1005"],
+}
+
+
+def _sides(domain: Tau2Domain) -> list[tuple[Side, Any]]:
+    return [("assistant", domain.tools), ("user", domain.user_tools)]
+
+
+def _environment(name: str) -> Any:
+    """A new environment, as in a new process: tau2 keeps one VPN record on a class, and its tools spoil it in place."""
+    environment = package().environment(name)
+    kind = type(environment.user_tools)
+    vpn = getattr(kind, "default_vpn_details", None)
+    if vpn is not None:
+        kind.default_vpn_details = type(vpn)(
+            server_address="192.168.1.1", protocol="OpenVPN", server_performance="excellent"
+        )
+    return environment

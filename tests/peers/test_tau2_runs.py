@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tau2peer import Rescored, absent, again, kinds_of_difference
+from tau2peer import Rescored, Twins, absent, again, kinds_of_difference
 
 from turngap import domains
 from turngap.data import Acted, AssistantMessage, Spoken, Task, ToolCall, Trajectory, UserMessage
@@ -184,4 +184,18 @@ def test_worlds_are_tau2s_environments(name: str, every: int) -> None:
         for side in ("tools", "user_tools"):
             ours, other = getattr(world.environment, side), getattr(theirs, side)
             assert (ours and ours.db.model_dump()) == (other and other.db.model_dump())
+    assert domain.world().digest() == untouched
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "sequences"), [("telecom", 80), ("retail", 5), ("airline", 5)])
+def test_calls_at_random_come_to_the_same(name: str, sequences: int) -> None:
+    """Sequences of valid, nearly valid and senseless calls, with forks between, are in worlds what they are in tau2."""
+    domain = _domain(name)
+    untouched = domain.world().digest()
+    twins = Twins(domain, 7)
+    for _ in range(sequences):
+        twins.play()
+    assert twins.calls >= 3 * sequences
+    assert 0 < twins.refused < twins.calls
     assert domain.world().digest() == untouched

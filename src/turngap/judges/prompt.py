@@ -23,6 +23,7 @@ from turngap.data import (
     Spoken,
     ToolCall,
     ToolMessage,
+    ToolSpec,
     segments,
 )
 from turngap.judges.base import TurnCase, WorkflowCase
@@ -88,6 +89,18 @@ How to answer. Write one JSON object and nothing else. It has two fields: label,
 spelled as there; rationale, one or two sentences that name the evidence.
 """
 
+SENTENCES = f"""\
+You check statements about a conversation between a service agent and a customer. You see the policy of the agent, its
+tools, the conversation with the agent's calls and their results, and a numbered list of statements. Say of each whether
+it is true of this conversation. Wording is free: a statement is true when what it says took place in substance. What an
+agent announced and did not do has not taken place. Where the conversation does not show a thing, it is not true.
+
+{_READING}
+How to answer. Write one JSON object and nothing else. It has one field, statements: a list with one object for each
+statement, in their order, of two fields: holds, the boolean true or false; rationale, one sentence that names the
+evidence.
+"""
+
 _AGAIN = "An earlier reply to this request could not be used: {reason}. Answer with the JSON object alone"
 _BRIEFLY = ", at once, with a rationale of at most ten words"
 
@@ -95,6 +108,8 @@ VERSION = jsonio.digest([TURN, WORKFLOW, _AGAIN, _BRIEFLY, "layout 1"])[:16]
 """Identity of the prompts: changes with their words, and by hand with what is shown."""
 LABEL_VERSION = jsonio.digest([LABEL, _AGAIN, _BRIEFLY, "layout 1"])[:16]
 """The same of the prompt that asks for labels."""
+SENTENCES_VERSION = jsonio.digest([SENTENCES, _AGAIN, _BRIEFLY, "layout 1"])[:16]
+"""The same of the prompt that asks about statements."""
 
 Messages = list[dict[str, str]]
 
@@ -145,6 +160,16 @@ def label(case: WorkflowCase, failed: dict[str, Any], labels: Mapping[str, str])
     return _request(LABEL, sections, "Which label names the cause?")
 
 
+def sentences(policy: str, tools: Iterable[ToolSpec], events: Iterable[Event], statements: Iterable[str]) -> Messages:
+    """The request to say which statements are true of a live conversation."""
+    sections = [
+        *_setting(policy, tools),
+        ("The conversation:", [_event(event) for event in events]),
+        ("The statements:", [{"number": number, "text": text} for number, text in enumerate(statements, start=1)]),
+    ]
+    return _request(SENTENCES, sections, "Which of the statements are true?")
+
+
 def _request(system: str, sections: list[tuple[str, Any]], question: str) -> Messages:
     code, text = fenced(sections)
     content = f"The code of the data markers in this request is {code}.\n\n{text}\n\n{question} Give your JSON object."
@@ -152,11 +177,12 @@ def _request(system: str, sections: list[tuple[str, Any]], question: str) -> Mes
 
 
 def _workplace(conversation: Conversation) -> list[tuple[str, Any]]:
-    tools = [
-        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-        for tool in conversation.tools
-    ]
-    return [("The policy:", conversation.policy), ("The tools:", tools)]
+    return _setting(conversation.policy, conversation.tools)
+
+
+def _setting(policy: str, tools: Iterable[ToolSpec]) -> list[tuple[str, Any]]:
+    shown = [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
+    return [("The policy:", policy), ("The tools:", shown)]
 
 
 def _given(conversation: Conversation) -> list[tuple[str, Any]]:

@@ -88,6 +88,27 @@ def read_label(text: str, labels: Collection[str]) -> Named | Unreadable:
     return Named(label="" if named == "none" else named, rationale=said_why)
 
 
+def read_sentences(text: str, count: int) -> tuple[Answer, ...] | Unreadable:
+    """Read a reply that says of `count` statements whether they hold; as tolerant and as strict as `read`."""
+    said = _without_thoughts(text)
+    if not said.strip():
+        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
+    objects = _objects(said)
+    if objects is None:
+        return Unreadable("its JSON object was not complete")
+    found = [value["statements"] for value in map(_object, objects) if value is not None and "statements" in value]
+    if not found:
+        return Unreadable("it held no JSON object with a list of statements")
+    last = found[-1]
+    if any(value != last for value in found):
+        return Unreadable("it held answers that contradict each other")
+    if not isinstance(last, list) or len(last) != count:
+        return Unreadable(f"it did not answer for each of the {count} statements")
+    if not all(isinstance(one, dict) and isinstance(one.get("holds"), bool) for one in last):
+        return Unreadable("a statement has no boolean holds")
+    return tuple(_answer({"success": one["holds"], "rationale": one.get("rationale")}) for one in last)
+
+
 def _without_thoughts(text: str) -> str:
     """What was said outside reasoning tags.
 

@@ -6,10 +6,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from turngap.config import RolloutConfig
+from turngap import judges
+from turngap.config import MatchConfig, RolloutConfig
 from turngap.data import Cause, Failure, Task, Trajectory
 from turngap.data.reward import Reward
 from turngap.domains import LiveDomain, LiveWorld
+from turngap.grading.grader import RewardGrader
+from turngap.judges.llm import LlmJudge
+from turngap.judges.sentences import LlmSentenceJudge
 from turngap.models import ModelContext
 from turngap.protocols.capture import capture
 from turngap.protocols.evaluate import Services
@@ -32,12 +36,16 @@ class Grader(Protocol):
 
 
 def open_grader(config: RolloutConfig, context: ModelContext, services: Services) -> Grader:
-    """Build the grader of a configuration.
+    """Build the grader of a configuration: the first judge that is a language model judges sentences.
 
     Raises:
         UsageError: an unknown judge.
     """
-    raise NotImplementedError
+    for spec in config.judge.specs:
+        judge = judges.build(spec, config.judge, MatchConfig(), context, services.save_prompt)
+        if isinstance(judge, LlmJudge):
+            return RewardGrader(LlmSentenceJudge(judge))
+    return RewardGrader()
 
 
 async def graded(

@@ -237,7 +237,8 @@ async def _play_all(
 async def _grade_and_score(
     store: RunStore, domain: LiveDomain, grader: Grader, progress: Progress, config: RolloutConfig
 ) -> None:
-    players = [player for player in SCORERS if store.trials.measured(player=player)]
+    trials = store.trials
+    players = [player for player in SCORERS if trials.measured(player=player) or trials.failures(player=player)]
     units = [(player, name) for player in players for name in store.trials.task_ids()]
     states = [done for unit in units for *_, done in _graded(store, grader, *unit)]
     progress.stage("grade", len(states), sum(states))

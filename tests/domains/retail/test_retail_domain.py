@@ -49,6 +49,7 @@ def test_bad_options(options: str, problem: str) -> None:
             "product_id",
         ),
         ('{"products": {}, "users": {}, "orders": {}, "shops": {}}', "shops"),
+        ('{"products": {"1": {"nme": "Mug"}}, "users": {}, "orders": {}}', r"products.*nme"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, problem: str) -> None:

@@ -157,6 +157,7 @@ def test_powers_are_refused_before_they_are_evaluated(retail: Tau2Domain) -> Non
     world = retail.world()
     assert world.call(_call("calculate", expression="9**9**9**9")).error
     assert world.call(_call("calculate", expression="2 * (3 + 4)")).content == "14.0"
+    assert world.call(_call("calculate", expression="1(2)")).content == "Error: 'int' object is not callable"
 
 
 def test_users_have_their_tools_and_both_sides_are_kept_in_step(telecom: Tau2Domain) -> None:

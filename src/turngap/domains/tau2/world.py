@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import inspect
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -155,9 +156,15 @@ class Tau2World(LiveWorld):
         self._state = None
         try:
             with self.minting(), Blame(f"tau2's tool {call.name}"):
-                return within(_SECONDS, lambda: self._environment.get_response(asked))
+                return within(_SECONDS, lambda: self._respond(asked))
         except TimeUp:
             raise self._out_of_time(call.name, kind) from None
+
+    def _respond(self, asked: Any) -> Any:
+        with warnings.catch_warnings():
+            # tau2's calculator hands text such as 1(2) to Python, which would warn about it on standard error.
+            warnings.simplefilter("ignore", SyntaxWarning)
+            return self._environment.get_response(asked)
 
     def _out_of_time(self, name: str, kind: Kind) -> DomainFault:
         problem = f"tau2's tool {name} took longer than {_SECONDS:g} s"

@@ -1,0 +1,96 @@
+"""The world that a task wants: one of its own in which the reference actions were done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from turngap import jsonio
+from turngap.data import Action, Task
+from turngap.domains import LiveDomain, LiveWorld
+from turngap.domains.frozen import thaw
+from turngap.domains.state import State
+from turngap.domains.tau2.world import Tau2World
+
+_MOST = 6  # differences that a detail names
+_MOST_SHOWN = 120
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A reference action that the domain refuses: the task's fault, and nobody's in the trial."""
+
+    index: int
+    """In the order of the reference."""
+    action: Action
+    reply: str
+
+    def __str__(self) -> str:
+        return f"the domain refuses reference action {self.index + 1}, {self.action.name}: {cut(self.reply)}"
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What a trial is held against."""
+
+    world: LiveWorld
+    refused: tuple[Refused, ...] = ()
+
+    @classmethod
+    def of(cls, task: Task, domain: LiveDomain, seed: int) -> Wanted:
+        """Do the reference actions of a task, the user's own ones too, in a new world.
+
+        Raises:
+            DataFault: the initial state does not fit the domain. DomainFault: the domain's code failed.
+        """
+        world = domain.world(seed, task.initial_state)
+        refused = []
+        for index, action in enumerate(task.criteria.actions):
+            result = world.call(action.call(), requestor=action.requestor)
+            if result.error:
+                refused.append(Refused(index, action, result.content))
+        return cls(world=world, refused=tuple(refused))
+
+    def differs(self, world: LiveWorld) -> str:
+        """How another world differs from the one wanted, in one line; empty where it does not.
+
+        In worlds of tau2 the order of lists means nothing: its tools keep lists as they were given, so that passengers
+        named in another order would be another booking.
+        """
+        if world.digest() == self.world.digest():
+            return ""
+        if isinstance(world, Tau2World) and isinstance(self.world, Tau2World) and _alike(self.world.state, world.state):
+            return ""
+        found = self.world.diff(world)
+        more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
+        return f"wanted -> found: {'; '.join(cut(str(one)) for one in found[:_MOST])}{more}"
+
+
+def cut(text: str, length: int = _MOST_SHOWN) -> str:
+    """A text in one line that is not too long."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= length else f"{flat[:length].rstrip()}..."
+
+
+def _alike(one: State, other: State) -> bool:
+    """Whether two states are equal but for the order of lists."""
+    ours, theirs = one.contents(), other.contents()
+    empty: dict[str, Any] = {}
+    return all(
+        _unordered(old.get(key)) == _unordered(new.get(key))
+        for name in {*ours, *theirs}
+        for old, new in ((ours.get(name, empty), theirs.get(name, empty)),)
+        for key in {*old, *new}
+        if old.get(key) is not new.get(key)
+    )
+
+
+def _unordered(value: Any) -> str:
+    return jsonio.canonical(_sorted(thaw(value)))
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return sorted(map(_sorted, value), key=jsonio.canonical)
+    return value
