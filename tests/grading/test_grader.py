@@ -75,7 +75,7 @@ def test_what_counts_is_apart_from_what_is_only_observed() -> None:
         "COMMUNICATE": (True, 1.0),
         "ACTION": (False, 0.0),
     }
-    assert "get_booking(booking_id='BK-2')" in reward.components["ACTION"].detail
+    assert 'get_booking(booking_id="BK-2")' in reward.components["ACTION"].detail
     assert reward.detail == ""
 
 

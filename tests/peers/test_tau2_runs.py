@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tau2peer import Rescored, Twins, absent, again, kinds_of_difference
 
@@ -19,7 +20,7 @@ from turngap.domains.tau2 import results
 from turngap.domains.tau2.domain import Tau2Domain
 from turngap.domains.tau2.package import package
 from turngap.domains.tau2.results import About
-from turngap.domains.tau2.verdict import judged, verdict
+from turngap.domains.tau2.verdict import judged, retold, verdict
 from turngap.errors import DataFault
 from turngap.formats import tasks as task_files
 
@@ -111,7 +112,7 @@ def test_tau2s_runs_are_made_again_and_scored_alike(shared: Path, name: str, tmp
 # ---- tau2's evaluator on forks, and as it is
 
 
-def _performed(domain: Tau2Domain, task: Task, actions: list[tuple[str, dict[str, Any], Any]]) -> Trajectory:
+def _performed(domain: LiveDomain, task: Task, actions: list[tuple[str, dict[str, Any], Any]]) -> Trajectory:
     """A trial in which somebody does just these things and says what has to be said."""
     world = domain.world(0, task.initial_state)
     events: list[Any] = [Spoken(message=UserMessage(content="Hello."))]
@@ -128,9 +129,17 @@ def _performed(domain: Tau2Domain, task: Task, actions: list[tuple[str, dict[str
     )
 
 
+def _whole(task: Task) -> list[tuple[str, dict[str, Any], Any]]:
+    return [(one.name, one.arguments, one.requestor) for one in task.criteria.actions]
+
+
+def _refused(trajectory: Trajectory) -> bool:
+    return any(result.error for event in trajectory.events for result in event.results)
+
+
 def _mutations(task: Task) -> list[list[tuple[str, dict[str, Any], Any]]]:
     """The reference; without its last action; with its first argument spoilt; backwards; nothing."""
-    whole = [(one.name, one.arguments, one.requestor) for one in task.criteria.actions]
+    whole = _whole(task)
     spoilt = copy.deepcopy(whole)
     for _, arguments, _ in spoilt[-1:]:
         for key in list(arguments)[:1]:
@@ -163,6 +172,36 @@ def test_forks_change_nothing_for_tau2s_evaluator(name: str, every: int) -> None
             rewards[found["reward"]] += 1
     assert rewards[1.0]
     assert rewards[0.0]
+
+
+def test_trials_in_our_retail_get_tau2s_figure_too() -> None:
+    """A trial in our shop, refusals included, is scored by tau2's evaluator as the same calls in tau2's shop are."""
+    theirs = _domain("retail")
+    ours = our_retail(theirs.task_file.with_name("db.json"))
+    # Some references look a customer up by an e-mail address that nobody has.
+    task = next(
+        task for task in task_files.read(theirs.task_file).tasks if _refused(_performed(ours, task, _whole(task)))
+    )
+    rewards = []
+    for actions in _mutations(task):
+        mine, peers = _performed(ours, task, actions), _performed(theirs, task, actions)
+        assert (mine == peers) == (not actions)
+        assert retold(theirs, task, mine) == peers
+        rewards.append(verdict(theirs, task, retold(theirs, task, mine))["reward"])
+        assert rewards[-1] == verdict(theirs, task, peers)["reward"]
+    assert rewards == [1.0, 0.0, 0.0, 1.0, 0.0]
+
+
+def test_a_call_that_tau2_takes_otherwise_cannot_be_retold() -> None:
+    """Where one implementation refuses what the other takes, there is no figure, and the call is named."""
+    domain = _domain("mock")
+    (task, *_) = task_files.read(domain.task_file).tasks
+    trajectory = _performed(domain, task, [("get_users", {}, "assistant")])
+    refused = msgspec.structs.replace(trajectory.events[1].results[0], error=True)
+    first, acted, *rest = trajectory.events
+    changed = (first, msgspec.structs.replace(acted, results=(refused,)), *rest)
+    with pytest.raises(DataFault, match="get_users: tau2 accepts a call that was refused"):
+        retold(domain, task, msgspec.structs.replace(trajectory, events=changed))
 
 
 @pytest.mark.parametrize(("name", "every"), [("mock", 1), ("telecom", 2), ("retail", 19), ("airline", 10)])

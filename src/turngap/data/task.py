@@ -234,3 +234,8 @@ class TaskFile(msgspec.Struct, frozen=True, kw_only=True):
 def is_write(name: str) -> bool:
     """Whether a tool's name says that it changes something; for where the domain is not at hand."""
     return not re.match(r"(get|find|list|search|calculate|check|transfer|think|lookup|look)\w*", name)
+
+
+def hands_over(name: str) -> bool:
+    """Whether a tool's name says that it hands the user over to a person."""
+    return re.search(r"transfer\w*_(to_)?human|hand_?over|escalate", name, re.IGNORECASE) is not None

@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from turngap import jsonio
 from turngap.config import MatchConfig
 from turngap.data import Acted, Action, Spoken, ToolCall, ToolMessage, Trajectory
 from turngap.data.task import Side
 from turngap.domains import LiveDomain
+from turngap.grading.wanted import cut
 from turngap.metrics.matching import Matcher
 
 
@@ -48,6 +50,14 @@ def _made(trajectory: Trajectory) -> Iterator[Made]:
                 yield Made(event=number, side="assistant", call=call, result=result)
 
 
+def called(call: ToolCall, length: int = 200) -> str:
+    """A call or an action as a reader wants to see it, not too long."""
+    if call.arguments is None:
+        return cut(f"{call.name}({call.raw or 'unreadable'})", length)
+    told = ", ".join(f"{name}={jsonio.dumps(value)}" for name, value in call.arguments.items())
+    return cut(f"{call.name}({told})", length)
+
+
 class Deeds:
     """Holds calls of one domain against actions."""
 
@@ -72,6 +82,11 @@ class Deeds:
 
     def undone(self, actions: Sequence[Action], calls: Sequence[Made]) -> tuple[int, ...]:
         """Indices of the actions that are left when as many as possible get a call of their own that did not fail."""
+        done = self.pairs(actions, calls)
+        return tuple(index for index in range(len(actions)) if index not in done)
+
+    def pairs(self, actions: Sequence[Action], calls: Sequence[Made]) -> dict[int, int]:
+        """Index of an action -> index of the call that did it, for as many actions as possible."""
         fit = [[index for index, one in enumerate(calls) if not one.failed and self.does(one, a)] for a in actions]
         taken: dict[int, int] = {}
 
@@ -84,7 +99,9 @@ class Deeds:
                         return True
             return False
 
-        return tuple(index for index in range(len(actions)) if not place(index, set()))
+        for index in range(len(actions)):
+            place(index, set())
+        return {action: call for call, action in taken.items()}
 
     def _matcher(self, action: Action) -> Matcher:
         key = (action.requestor, action.name, action.compare_args)

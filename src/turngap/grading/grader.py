@@ -22,8 +22,10 @@ from turngap.domains import LiveDomain, LiveWorld
 from turngap.domains.tau2.domain import Tau2Domain
 from turngap.domains.tau2.verdict import verdict
 from turngap.errors import DataFault, JudgeError
-from turngap.grading.doing import Deeds, Made, made
+from turngap.grading.doing import Deeds, called, made
 from turngap.grading.saying import spoken, unsaid
+from turngap.grading.symptom import symptoms
+from turngap.grading.trial import Trial
 from turngap.grading.wanted import Wanted, cut
 from turngap.judges.sentences import SentenceCase, SentenceJudge
 
@@ -64,12 +66,18 @@ class RewardGrader:
             DataFault, DomainFault: task and domain do not fit, or the domain's code failed.
         """
         basis = task.criteria.reward_basis
-        deeds = self._deeds_of(domain)
-        found = dict[Component, tuple[bool, str]]()
-        for component, holds, detail in _by_rule(task, domain, trajectory, world, deeds):
-            found[component] = (holds, detail)
+        trial = Trial(
+            task=task,
+            domain=domain,
+            trajectory=trajectory,
+            world=world,
+            wanted=Wanted.of(task, domain, trajectory.metadata.get("seed", 0)),
+            calls=made(trajectory),
+            deeds=self._deeds_of(domain),
+        )
+        found = {component: (holds, detail) for component, holds, detail in _by_rule(trial)}
         if task.criteria.nl_assertions and (self._judge is not None or Component.NL_ASSERTION in basis):
-            found[Component.NL_ASSERTION] = await self._sentences(task, domain, trajectory)
+            found[Component.NL_ASSERTION] = await self._sentences(trial)
         for component in basis:
             # What is counted and asks for nothing holds.
             found.setdefault(component, (True, ""))
@@ -81,9 +89,15 @@ class RewardGrader:
             if component in found
         }
         value = math.prod(grade.value for grade in grades.values() if grade.counted)
-        if Termination(trajectory.metadata["termination"]) not in ENDED:
+        if trial.ending not in ENDED:
             value = 0.0
-        return Reward(value=value, components=grades, tau2=_by_tau2(task, domain, trajectory))
+        broken = {component for component, (holds, _) in found.items() if not holds}
+        return Reward(
+            value=value,
+            components=grades,
+            tau2=_by_tau2(task, domain, trajectory),
+            symptoms=symptoms(trial, broken, failed=value < 1),
+        )
 
     async def aclose(self) -> None:
         """Close the judge."""
@@ -96,79 +110,69 @@ class RewardGrader:
             self._deeds = (domain, Deeds(domain))
         return self._deeds[1]
 
-    async def _sentences(self, task: Task, domain: LiveDomain, trajectory: Trajectory) -> tuple[bool, str]:
+    async def _sentences(self, trial: Trial) -> tuple[bool, str]:
+        sentences = trial.task.criteria.nl_assertions
         if self._judge is None:
             raise JudgeError(
-                f"task {task.id!r} counts sentences that only a language model can judge; give --judge openai/NAME"
+                f"task {trial.task.id!r} counts sentences, which take a language model; give --judge openai/NAME"
             )
         case = SentenceCase(
-            task=task.id,
-            policy=domain.policy,
-            tools=tuple(tool.spec for tool in domain.tools),
-            trajectory=trajectory,
-            sentences=task.criteria.nl_assertions,
+            task=trial.task.id,
+            policy=trial.domain.policy,
+            tools=tuple(tool.spec for tool in trial.domain.tools),
+            trajectory=trial.trajectory,
+            sentences=sentences,
         )
-        answers = await self._judge.hold(case)
         broken = [
             f"does not hold: {cut(sentence)} ({cut(answer.rationale)})"
-            for sentence, answer in zip(task.criteria.nl_assertions, answers, strict=True)
+            for sentence, answer in zip(sentences, await self._judge.hold(case), strict=True)
             if not answer.holds
         ]
         return not broken, "; ".join(broken)
 
 
-def _by_rule(task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld, deeds: Deeds) -> Iterator[Found]:
+def _by_rule(trial: Trial) -> Iterator[Found]:
     """The components that need no judge, where the task has something for them."""
-    criteria = task.criteria
-    wanted = Wanted.of(task, domain, trajectory.metadata.get("seed", 0))
-    calls = made(trajectory)
-    difference = wanted.differs(world)
-    notes = [str(one) for one in wanted.refused] if difference else []
+    criteria = trial.task.criteria
+    difference = trial.wanted.differs(trial.world)
+    notes = map(str, trial.wanted.refused) if difference else ()
     yield Component.DB, not difference, "; ".join(filter(None, (difference, *notes)))
     if criteria.communicate:
-        missing = unsaid(criteria.communicate, (text for _, text in spoken(trajectory)))
+        missing = unsaid(criteria.communicate, (text for _, text in spoken(trial.trajectory)))
         yield Component.COMMUNICATE, not missing, f"not said: {'; '.join(missing)}" if missing else ""
     if criteria.actions:
-        yield _actions(task, calls, deeds, wanted)
+        yield _actions(trial)
     if criteria.env_assertions:
-        yield _assertions(task, domain, world)
+        yield _assertions(trial)
     if criteria.required or criteria.forbidden:
-        yield _constraint(task, calls, deeds)
+        yield _constraint(trial)
 
 
-def _actions(task: Task, calls: tuple[Made, ...], deeds: Deeds, wanted: Wanted) -> Found:
-    """What the domain refuses to the reference, nobody has to do."""
-    refused = {one.index for one in wanted.refused}
-    actions = [action for index, action in enumerate(task.criteria.actions) if index not in refused]
-    missing = [_told(actions[index].call().name, actions[index].arguments) for index in deeds.undone(actions, calls)]
+def _actions(trial: Trial) -> Found:
+    actions = [action for index, action in enumerate(trial.task.criteria.actions) if index not in trial.refused]
+    missing = [called(actions[index].call()) for index in trial.deeds.undone(actions, trial.calls)]
     return Component.ACTION, not missing, f"not done: {'; '.join(missing)}" if missing else ""
 
 
-def _assertions(task: Task, domain: LiveDomain, world: LiveWorld) -> Found:
+def _assertions(trial: Trial) -> Found:
     broken = [
         f"{one.name} is {not one.expected}{f': {one.message}' if one.message else ''}"
-        for one in task.criteria.env_assertions
-        if domain.holds(world, one.name, one.arguments, requestor=one.side) is not one.expected
+        for one in trial.task.criteria.env_assertions
+        if trial.domain.holds(trial.world, one.name, one.arguments, requestor=one.side) is not one.expected
     ]
     return Component.ENV_ASSERTION, not broken, "; ".join(broken)
 
 
-def _constraint(task: Task, calls: tuple[Made, ...], deeds: Deeds) -> Found:
-    required, forbidden = task.criteria.required, task.criteria.forbidden
-    broken = [
-        f"required, not done: {_told(required[index].name, required[index].arguments)}"
-        for index in deeds.undone(required, calls)
-    ]
+def _constraint(trial: Trial) -> Found:
+    required, forbidden = trial.task.criteria.required, trial.task.criteria.forbidden
+    undone = trial.deeds.undone(required, trial.calls)
+    broken = [f"required, not done: {called(required[index].call())}" for index in undone]
     broken += [
-        f"forbidden, attempted: {_told(one.call.name, one.call.arguments or {})}"
-        for one in calls
-        if any(deeds.does(one, action) for action in forbidden)
+        f"forbidden, attempted: {called(one.call)}"
+        for one in trial.calls
+        if any(trial.deeds.does(one, action) for action in forbidden)
     ]
     return Component.CONSTRAINT, not broken, "; ".join(broken)
-
-
-def _told(name: str, arguments: dict[str, Any]) -> str:
-    return cut(f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})")
 
 
 def _by_tau2(task: Task, domain: LiveDomain, trajectory: Trajectory) -> dict[str, Any] | None:

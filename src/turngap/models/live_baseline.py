@@ -34,7 +34,7 @@ from turngap.data import (
     UserMessage,
 )
 from turngap.data.asking import ANYTHING_ELSE, GO_AHEAD, HANDED_OVER, question, spell, spoken
-from turngap.data.task import is_write
+from turngap.data.task import hands_over, is_write
 from turngap.models.base import Request
 
 GREETING = "Hello, how can I help you?"
@@ -51,7 +51,6 @@ _OWN = frozenset({"summary", "expression", "thought"})
 _YES = re.compile(
     r"\W*(yes|yeah|yep|sure|ok|okay|correct|right|go ahead|please do|confirmed|absolutely)\b", re.IGNORECASE
 )
-_HANDS_OVER = re.compile(r"transfer\w*_(to_)?human|hand_?over|escalate", re.IGNORECASE)
 
 Errs = Callable[[str, int], bool]
 """Whether an agent fails at ``("action", index)`` or ``("fact", index)`` of a task."""
@@ -176,7 +175,7 @@ class _Course:
         facts = [fact for index, fact in enumerate(criteria.communicate) if not self._errs("fact", index)]
         if facts:
             yield f"For your information: {'; '.join(facts)}."
-        if criteria.actions and _HANDS_OVER.search(criteria.actions[-1].name):
+        if criteria.actions and hands_over(criteria.actions[-1].name):
             yield HANDED_OVER
         elif self._task.scenario is Scenario.INFEASIBLE:
             yield REFUSAL
@@ -236,7 +235,7 @@ class Transfer:
 
     async def act(self, request: Request) -> Prediction:
         """Hand over at once, then say so."""
-        tool = next((tool for tool in request.tools if _HANDS_OVER.search(tool.name)), None)
+        tool = next((tool for tool in request.tools if hands_over(tool.name)), None)
         called = any(isinstance(message, AssistantMessage) and message.calls for message in request.messages)
         if tool is None or called:
             return Prediction(message=AssistantMessage(content=f"{REFUSAL} {HANDED_OVER}"))

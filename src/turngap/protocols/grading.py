@@ -34,6 +34,10 @@ class Grader(Protocol):
         """
         ...
 
+    async def aclose(self) -> None:
+        """Release the judge, where there is one."""
+        ...
+
 
 def open_grader(config: RolloutConfig, context: ModelContext, services: Services) -> Grader:
     """Build the grader of a configuration: the first judge that is a language model judges sentences.

@@ -57,7 +57,7 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
 
     async def aclose(self) -> None:
         """Release what they hold."""
-        for one in (self.model, self.simulator, self.second):
+        for one in (self.model, self.simulator, self.second, self.grader):
             if one is not None:
                 await one.aclose()
 
@@ -101,8 +101,17 @@ async def regrade(directory: Path, config: RolloutConfig, services: Services) ->
         if not store.trials.measured():
             raise UsageError(f"{directory}: no trial has taken place yet; run turngap rollout first")
         _require_same(store, "domain", domain.identity())
+<<<<<<< HEAD
         grader = open_grader(config, model_context(store, services), services)
         await _grade_and_score(store, domain, grader, services.progress, config)
+=======
+        async with stated(store):
+            grader = open_grader(config, model_context(store, services), services)
+            try:
+                await _grade_and_score(store, domain, grader, services.progress, config)
+            finally:
+                await grader.aclose()
+>>>>>>> live
 
 
 async def perform(store: RunStore, cast: Cast, progress: Progress) -> None:

