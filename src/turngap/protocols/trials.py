@@ -101,17 +101,11 @@ async def regrade(directory: Path, config: RolloutConfig, services: Services) ->
         if not store.trials.measured():
             raise UsageError(f"{directory}: no trial has taken place yet; run turngap rollout first")
         _require_same(store, "domain", domain.identity())
-<<<<<<< HEAD
         grader = open_grader(config, model_context(store, services), services)
-        await _grade_and_score(store, domain, grader, services.progress, config)
-=======
-        async with stated(store):
-            grader = open_grader(config, model_context(store, services), services)
-            try:
-                await _grade_and_score(store, domain, grader, services.progress, config)
-            finally:
-                await grader.aclose()
->>>>>>> live
+        try:
+            await _grade_and_score(store, domain, grader, services.progress, config)
+        finally:
+            await grader.aclose()
 
 
 async def perform(store: RunStore, cast: Cast, progress: Progress) -> None:
