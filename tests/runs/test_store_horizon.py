@@ -104,6 +104,8 @@ def test_attempts_of_an_older_run_are_counted_as_today(tmp_path: Path, config: E
     manifest = json.loads(connection.execute("SELECT body FROM fact WHERE key = 'manifest'").fetchone()[0])
     manifest["config"]["replay"] = {"retries": 0}
     connection.execute("UPDATE fact SET body = ? WHERE key = 'manifest'", (json.dumps(manifest).encode(),))
+    for table in ("task", "trial", "reward"):
+        connection.execute(f"DROP TABLE {table}")
     connection.execute("PRAGMA user_version=2")
     connection.commit()
     connection.close()
