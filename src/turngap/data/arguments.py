@@ -14,6 +14,9 @@ from typing import Any
 from turngap import jsonio
 from turngap.data.message import ToolCall, ToolSpec
 
+LONGEST_LITERAL = 100_000
+"""Characters of arguments that are tried as a Python literal: reading one takes ten seconds for each megabyte."""
+
 
 def parse_call(name: str, arguments: Any, spec: ToolSpec | None = None, *, notes: tuple[str, ...] = ()) -> ToolCall:
     """Read one call.
@@ -79,6 +82,8 @@ def _from_text(name: str, text: str, spec: ToolSpec | None, notes: tuple[str, ..
 
 
 def _python_literal(text: str) -> dict[str, Any] | None:
+    if len(text) > LONGEST_LITERAL:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)

@@ -180,9 +180,9 @@ def _trailing(found: list[dialects.Found], text: str) -> list[dialects.Found]:
         whole = UNCLOSED not in one.notes and all(call.error is None for call in one.calls)
         if text[one.end : end].strip() or not whole:
             break
-        kept.insert(0, one)
+        kept.append(one)
         end = one.start
-    return kept
+    return kept[::-1]
 
 
 def _without(text: str, found: list[dialects.Found]) -> str:

@@ -35,22 +35,25 @@ def split(text: str) -> tuple[str, str]:
     if opening is None and closing is None:
         return text, ""
     thoughts: list[str] = []
+    kept: list[str] = []
+    position = 0
     if closing is not None and (opening is None or closing.start() < opening.start()):
         thoughts.append(text[: closing.start()])
-        text = text[closing.end() :]
-        opening = _OPEN.search(text)
-    while opening is not None:
-        start = opening.start()
-        call = _CALL.search(text)
-        if call is not None and call.start() < start:
+        position = closing.end()
+    call = _CALL.search(text, position)
+    while (opening := _OPEN.search(text, position)) is not None:
+        if call is not None and call.start() < position:
+            call = _CALL.search(text, position)
+        if call is not None and call.start() < opening.start():
             break  # what looks like a tag may be text in an argument
         end = text.find(f"</{opening.group(1)}>", opening.end())
         if end < 0:
-            if not text[:start].strip():
+            if not "".join((*kept, text[position : opening.start()])).strip():
                 thoughts.append(text[opening.end() :])
-                text = ""
+                kept, position = [], len(text)
             break
+        kept.append(text[position : opening.start()])
         thoughts.append(text[opening.end() : end])
-        text = text[:start] + text[end + len(opening.group()) + 1 :]
-        opening = _OPEN.search(text, start)
-    return text.strip() if thoughts else text, "\n\n".join(part for part in map(str.strip, thoughts) if part)
+        position = end + len(opening.group()) + 1
+    said = "".join((*kept, text[position:]))
+    return said.strip() if thoughts else said, "\n\n".join(part for part in map(str.strip, thoughts) if part)

@@ -3,13 +3,16 @@
 A dialect finds calls that a model wrote into its text. It fires on markers that nothing else uses, or on names of tools
 that the request offered, so that prose and JSON meant for the customer stay text. It never drops what it recognised: a
 call whose arguments cannot be read is found as a malformed call with its text.
+
+A model can write anything, so every dialect reads in time that grows in proportion to the text: no pattern here can
+meet one stretch of text twice, and what is tried repeatedly is tried a bounded number of times.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -22,6 +25,10 @@ from turngap.models.dialects import literal
 Tools = Mapping[str, ToolSpec]
 """The tools of the request by name."""
 
+MOST_FOUND = 1_000
+"""Stretches of calls that are looked for in one text; what stands behind them stays text."""
+MOST_DIGITS = 4_000
+"""Characters of a number; a longer one stays text, for Python refuses to read it."""
 SEVERAL = "several_calls_in_one_envelope"
 UNCLOSED = "unclosed_envelope"
 
@@ -88,14 +95,11 @@ def _skip(text: str, position: int, *, separators: bool) -> int:
 
 def name_of(value: Any) -> str | None:
     """The function name of a call object; None when it is not one."""
+    while isinstance(value, dict) and isinstance(value.get("function"), dict):
+        value = value["function"]
     if not isinstance(value, dict):
         return None
-    if isinstance(value.get("function"), dict):
-        return name_of(value["function"])
-    for key in _NAME_KEYS:
-        if isinstance(value.get(key), str):
-            return str(value[key])
-    return None
+    return next((str(value[key]) for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
 
 
 def has_arguments(value: dict[str, Any]) -> bool:
@@ -110,10 +114,30 @@ def calls_of(value: Any, source: str, tools: Tools) -> list[ToolCall]:
     Raises:
         Unreadable: something in it is not a call object.
     """
-    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
-        value = value["tool_calls"]
-    if isinstance(value, list):
-        return [call for item in value for call in calls_of(item, json.dumps(item, ensure_ascii=False), tools)]
+    if isinstance(value, list) or _is_bundle(value):
+        items = list(_unpacked(value))
+        return [_call_of(item, json.dumps(item, ensure_ascii=False), tools) for item in items]
+    return [_call_of(value, source, tools)]
+
+
+def _is_bundle(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("tool_calls"), list)
+
+
+def _unpacked(value: Any) -> Iterator[Any]:
+    """What arrays, and objects that hold ``tool_calls``, hold in the end, in order; without recursion or copies."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if _is_bundle(item):
+            item = item["tool_calls"]
+        if isinstance(item, list):
+            waiting.extend(reversed(item))
+        else:
+            yield item
+
+
+def _call_of(value: Any, source: str, tools: Tools) -> ToolCall:
     name = name_of(value)
     if name is None:
         raise Unreadable(source)
@@ -121,10 +145,10 @@ def calls_of(value: Any, source: str, tools: Tools) -> list[ToolCall]:
         jsonio.loads(source)
     except jsonio.JsonError:
         # A key that stands twice, NaN: the arguments' own text says it again, and the call stays as malformed.
-        return [broken_call(source, tools)]
+        return broken_call(source, tools)
     inner = value["function"] if isinstance(value.get("function"), dict) else value
     arguments = next((inner[key] for key in _ARGUMENT_KEYS if key in inner), None)
-    return [parse_call(name, arguments, tools.get(name))]
+    return parse_call(name, arguments, tools.get(name))
 
 
 def broken_call(source: str, tools: Tools) -> ToolCall:

@@ -12,11 +12,12 @@ from typing import Any
 from turngap.data import ToolCall
 from turngap.data.arguments import parse_call
 from turngap.models.dialects import python
-from turngap.models.dialects.base import SEVERAL, Found, Tools
+from turngap.models.dialects.base import MOST_DIGITS, MOST_FOUND, SEVERAL, Found, Tools
 
 NAME = "gemma"
 
-_CALL = re.compile(r"(?P<marker><start_function_call>|<\|tool_call>)?\s*\bcall:\s*(?P<name>[\w.-]+)\s*(?=\{)")
+_CALL = re.compile(r"\bcall:\s*+([\w.-]++)\s*+(?=\{)")
+_MARKERS = ("<start_function_call>", "<|tool_call>")
 _END = re.compile(r"\s*(<end_function_call>|<tool_call\|>|<\|tool_call\|>)")
 _FENCE = re.compile(r"```tool_code[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _QUOTES = ('<|"|>', "<escape>", '"', "'")
@@ -35,12 +36,12 @@ def find(text: str, tools: Tools) -> list[Found]:
     """Find calls in both forms."""
     found: list[Found] = []
     position = 0
-    while (match := _CALL.search(text, position)) is not None:
+    while len(found) < MOST_FOUND and (match := _CALL.search(text, position)) is not None:
+        start, marked = _beginning(text, match.start(), position)
         position = match.end()
-        name = match.group("name")
-        if name not in tools and not match.group("marker"):
+        name = match.group(1)
+        if name not in tools and not marked:
             continue
-        start = match.start() + len(match.group()) - len(match.group().lstrip())
         try:
             arguments, end = _object(text, match.end(), 0)
             call = parse_call(name, arguments, tools.get(name))
@@ -57,6 +58,17 @@ def find(text: str, tools: Tools) -> list[Found]:
                 notes = (SEVERAL,) if len(calls) > 1 else ()
                 found.append(Found(start=fence.start(), end=fence.end(), calls=tuple(calls), notes=notes))
     return found
+
+
+def _beginning(text: str, call: int, after: int) -> tuple[int, bool]:
+    """Where a call begins, its marker included, and whether it has one; looks back no further than `after`."""
+    end = call
+    while end > after and text[end - 1].isspace():
+        end -= 1
+    for marker in _MARKERS:
+        if text.endswith(marker, after, end):
+            return end - len(marker), True
+    return call, False
 
 
 def _object(text: str, position: int, depth: int) -> tuple[dict[str, Any], int]:
@@ -108,7 +120,7 @@ def _value(text: str, position: int, depth: int) -> tuple[Any, int]:
     word = match.group().strip() if match else ""
     if match is None or not word:
         raise _Broken(f"no value at character {position}")
-    if _NUMBER.match(word):
+    if _NUMBER.match(word) and len(word) <= MOST_DIGITS:
         return (float(word) if re.search(r"[.eE]", word) else int(word)), match.end()
     return _WORDS.get(word.lower(), word), match.end()
 

@@ -11,19 +11,29 @@ import re
 
 from turngap.data import ToolCall
 from turngap.models.dialects import python
-from turngap.models.dialects.base import SEVERAL, UNCLOSED, Found, Tools, Unreadable, broken_call, calls_of, read_values
+from turngap.models.dialects.base import (
+    MOST_FOUND,
+    SEVERAL,
+    UNCLOSED,
+    Found,
+    Tools,
+    Unreadable,
+    broken_call,
+    calls_of,
+    read_values,
+)
 
 NAME = "hermes"
 
-_OPEN = re.compile(r"<(tool_calls?|function_call)>\s*")
-_FENCE = re.compile(r"\A```\w*\s*|\s*```\s*\Z")
+_OPEN = re.compile(r"<(tool_calls?|function_call)>\s*+")
+_FENCE = re.compile(r"```\w*")
 
 
 def find(text: str, tools: Tools) -> list[Found]:
     """Find every envelope."""
     found: list[Found] = []
     position = 0
-    while (opening := _OPEN.search(text, position)) is not None:
+    while len(found) < MOST_FOUND and (opening := _OPEN.search(text, position)) is not None:
         start, body = opening.start(), opening.end()
         if text.startswith("<function", body):
             position = body
@@ -34,16 +44,21 @@ def find(text: str, tools: Tools) -> list[Found]:
     return found
 
 
+def _unfenced(text: str) -> str:
+    text = text.strip()
+    if opening := _FENCE.match(text):
+        text = text[opening.end() :]
+    return text.removesuffix("```").strip()
+
+
 def _envelope(text: str, start: int, body: int, closing: str, tools: Tools) -> Found:
     # JSON is read before the end tag is looked for, since a string in it may hold the tag.
     values, end = read_values(text, body)
-    close = text.find(closing, end)
     following = _OPEN.search(text, end)
-    limit = min(
-        close if close >= 0 else len(text),
-        following.start() if following else len(text),
-    )
-    closed = close == limit
+    limit = following.start() if following else len(text)
+    close = text.find(closing, end, limit)
+    closed = close >= 0
+    limit = close if closed else limit
     rest = text[end:limit].strip()
     notes: list[str] = [] if closed else [UNCLOSED]
     calls: list[ToolCall] = []
@@ -54,7 +69,7 @@ def _envelope(text: str, start: int, body: int, closing: str, tools: Tools) -> F
         calls = [broken_call(text[body:limit], tools)]
     else:
         if not calls:
-            inner = _FENCE.sub("", text[body:limit])
+            inner = _unfenced(text[body:limit])
             calls = python.read(inner, tools) or [broken_call(inner, tools)]
         elif rest.startswith(("{", "[")):
             # A further object that is cut or broken is one more call.

@@ -26,11 +26,11 @@ from turngap.models.dialects.base import (
 NAME = "json"
 
 _MARKER = re.compile(r"\[TOOL_CALLS\]|<\|python_tag\|>(?=\s*[{\[])|<\|tool_call\|>")
-_FENCE = re.compile(r"```[\w-]*[ \t]*\n?(.*?)```", re.DOTALL)
-_LINE = re.compile(r"^[ \t]*(?=[{\[])", re.MULTILINE)
+_FENCE = re.compile(r"```[\w-]*+[ \t]*+\n?+(.*?)```", re.DOTALL)
+_LINE = re.compile(r"^[ \t]*+(?=[{\[])", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.-]{0,127}\Z")
 _BEGINS = re.compile(
-    r'\s*\[?\s*\{\s*"(?:name|function|tool)"\s*:\s*"([^"]+)"\s*,\s*"(?:arguments|parameters|args)"\s*:'
+    r'\s*+\[?\s*+\{\s*+"(?:name|function|tool)"\s*:\s*"([^"]+)"\s*,\s*"(?:arguments|parameters|args)"\s*:'
 )
 _MOST_STARTS = 50
 
@@ -59,18 +59,26 @@ def _marked(text: str, tools: Tools) -> list[Found]:
 def _fenced(text: str, tools: Tools) -> list[Found]:
     found = []
     for fence in _FENCE.finditer(text):
-        calls = _all_calls(text[fence.start(1) : fence.end(1)], tools)
+        inner = fence.group(1)
+        values, end = read_values(inner, 0)
+        calls = _all_calls(values, tools) if not inner[end:].strip() else []
         if calls:
             found.append(_found(fence.start(), fence.end(), calls))
     return found
 
 
 def _bare(text: str, tools: Tools) -> list[Found]:
-    for count, line in enumerate(_LINE.finditer(text)):
-        if count == _MOST_STARTS:
+    first = len(text) - len(text.lstrip())
+    tried = end = 0
+    for line in _LINE.finditer(text):
+        # What stands inside values that were read already ends where they end, and failed with them.
+        if line.end() < end:
+            continue
+        if tried == _MOST_STARTS:
             break
-        alone = not text[: line.start()].strip()
-        calls = _all_calls(text[line.end() :], tools, invented=alone)
+        tried += 1
+        values, end = read_values(text, line.end())
+        calls = _all_calls(values, tools, invented=line.start() <= first) if not text[end:].strip() else []
         if calls:
             return [_found(line.start(), len(text), calls)]
     # A whole text that begins exactly like a call of a known tool and breaks off is a malformed call.
@@ -82,10 +90,7 @@ def _bare(text: str, tools: Tools) -> list[Found]:
     return []
 
 
-def _all_calls(source: str, tools: Tools, *, invented: bool = False) -> list[ToolCall]:
-    values, end = read_values(source, 0)
-    if not values or source[end:].strip():
-        return []
+def _all_calls(values: list[tuple[Any, str]], tools: Tools, *, invented: bool = False) -> list[ToolCall]:
     items = [item for value, _ in values for item in _items(value)]
     if not items or not all(_is_call(item, tools, invented=invented) for item in items):
         return []

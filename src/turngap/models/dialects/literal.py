@@ -6,6 +6,8 @@ import ast
 import warnings
 from typing import Any
 
+from turngap.data.arguments import LONGEST_LITERAL
+
 _CONSTANTS = {"true": True, "false": False, "null": None, "none": None}
 
 
@@ -14,11 +16,14 @@ class NotLiteral(ValueError):
 
 
 def parse(source: str) -> list[ast.stmt]:
-    """The statements of a source; empty when it is not Python."""
+    """The statements of a source; empty when it is not Python, or longer than `LONGEST_LITERAL`."""
+    source = source.strip()
+    if len(source) > LONGEST_LITERAL:
+        return []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
-            return ast.parse(source.strip()).body
+            return ast.parse(source).body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
 
@@ -32,7 +37,10 @@ def read(source: str) -> Any:
     body = parse(source)
     if len(body) != 1 or not isinstance(body[0], ast.Expr):
         raise NotLiteral("not one literal")
-    return value_of(body[0].value)
+    try:
+        return value_of(body[0].value)
+    except RecursionError:
+        raise NotLiteral("nested too deeply") from None
 
 
 def value_of(node: ast.expr) -> Any:

@@ -18,19 +18,28 @@ from turngap.models.dialects.base import SEVERAL, Found, Tools
 NAME = "python"
 
 _LONGEST = 20_000
-_START = re.compile(r"^[ \t]*\[?\s*([A-Za-z_][\w.]*)\s*\(", re.MULTILINE)
+_MOST_STARTS = 16
+_START = re.compile(r"^[ \t]*+(\[\s*+)?+([A-Za-z_][\w.]*+)\s*+\(", re.MULTILINE)
 
 
 def find(text: str, tools: Tools) -> list[Found]:
     """Find calls that fill a text, or end it, beginning on a line of their own."""
+    first, last = len(text) - len(text.lstrip()), len(text.rstrip())
+    tried = 0
     for match in _START.finditer(text):
-        if match.group(1) not in tools:
+        if match.group(2) not in tools:
             continue
         start = match.start()
-        source = text[start:].strip()
+        broken = match.group(1) is not None and start <= first
+        if last - start > _LONGEST and not broken:
+            continue
+        if tried == _MOST_STARTS:
+            break
+        tried += 1
+        source = text[start:last].strip()
         calls = read(source, tools)
-        if not calls and "[" in match.group() and not text[:start].strip():
-            calls = [_broken(source, match.group(1))]
+        if not calls and broken:
+            calls = [_broken(source, match.group(2))]
         if calls:
             notes = (SEVERAL,) if len(calls) > 1 else ()
             return [Found(start=start, end=len(text), calls=tuple(calls), notes=notes)]
@@ -41,10 +50,13 @@ def read(source: str, tools: Tools) -> list[ToolCall]:
     """Read a source that consists of calls and nothing else; empty when it does not, or when no name is a tool's."""
     if len(source) > _LONGEST or "(" not in source:
         return []
-    nodes = [node for statement in literal.parse(source) for node in _calls_in(statement)]
-    if not nodes or None in nodes:
+    try:
+        nodes = [node for statement in literal.parse(source) for node in _calls_in(statement)]
+        if not nodes or None in nodes:
+            return []
+        calls = [_call(node, tools) for node in nodes if node is not None]
+    except RecursionError:  # a name of a thousand parts, a sum of a thousand terms
         return []
-    calls = [_call(node, tools) for node in nodes if node is not None]
     return calls if any(call.name in tools for call in calls) else []
 
 

@@ -13,13 +13,14 @@ from typing import Any
 from turngap import jsonio
 from turngap.data import ToolCall
 from turngap.data.arguments import parse_call
-from turngap.models.dialects.base import UNCLOSED, Found, Tools
+from turngap.models.dialects.base import MOST_DIGITS, MOST_FOUND, UNCLOSED, Found, Tools
 
 NAME = "xml"
 
-_OPEN = re.compile(r"(?:<tool_call>\s*)?<function(?:=|\s+name=)\s*[\"']?([^>\"']+?)[\"']?\s*>")
-_CLOSE = re.compile(r"</function>(?:\s*</tool_call>)?")
-_PARAMETER = re.compile(r"<parameter(?:=|\s+name=)\s*[\"']?([^>\"']+?)[\"']?\s*>")
+_NAME = r"(?:=|\s++name=)\s*+[\"']?+([^<>\"'\s](?:[^<>\"'\n]{0,250}[^<>\"'\s])?)[\"']?\s*+>"
+_OPEN = re.compile(rf"(?:<tool_call>\s*+)?+<function{_NAME}")
+_CLOSE = re.compile(r"</function>(?:\s*+</tool_call>)?+")
+_PARAMETER = re.compile(rf"<parameter{_NAME}")
 _INTEGER = re.compile(r"[+-]?\d+(\.0*)?\Z")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\Z")
 
@@ -28,7 +29,7 @@ def find(text: str, tools: Tools) -> list[Found]:
     """Find every function tag."""
     found: list[Found] = []
     position = 0
-    while (opening := _OPEN.search(text, position)) is not None:
+    while len(found) < MOST_FOUND and (opening := _OPEN.search(text, position)) is not None:
         following = _OPEN.search(text, opening.end())
         limit = following.start() if following else len(text)
         closing = _CLOSE.search(text, opening.end(), limit)
@@ -77,6 +78,8 @@ def typed(text: str, schema: Any) -> Any:
         return text
     if "null" in kinds and word.lower() in ("null", "none"):
         return None
+    if len(word) > MOST_DIGITS and not kinds & {"object", "array"}:
+        return text
     if "integer" in kinds and _INTEGER.match(word):
         return int(word.partition(".")[0])
     if "number" in kinds and _NUMBER.match(word):
