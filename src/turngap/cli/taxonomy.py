@@ -1,4 +1,7 @@
-"""`turngap taxonomy`: why the replays of a run failed, with the evidence; a judge may label what nothing explains."""
+"""`turngap taxonomy`: why the replays or trials of a run failed, with the evidence.
+
+A judge may label replays that nothing explains.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,19 @@ import msgspec
 import typer
 
 from turngap import formats, jsonio
+from turngap.analysis.symptom import symptoms
+from turngap.analysis.symptom import to_document as symptom_document
 from turngap.analysis.taxonomy import Taxonomy, taxonomy, to_document
 from turngap.cli import interrupt
 from turngap.cli.eval import opened
 from turngap.cli.progress import Terminal
-from turngap.config import DataConfig, JudgeConfig
+from turngap.config import DataConfig, JudgeConfig, RolloutConfig
 from turngap.errors import UsageError
 from turngap.judges.label import LABELS, build, read_labels
 from turngap.models import ModelContext
 from turngap.protocols.evaluate import Services
 from turngap.protocols.labelling import label_failures
+from turngap.report.symptom_table import symptom_cases, symptom_table
 from turngap.report.table import console
 from turngap.report.taxonomy_table import case_list, taxonomy_table
 from turngap.runs.cache import Layered
@@ -27,10 +33,12 @@ from turngap.runs.store import RunStore
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(help="Run directory with replays.")],
+    run: Annotated[Path, typer.Argument(help="Run directory with replays or trials.")],
     show: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="List the failures of a category, finding, label, tool or conversation."),
+        typer.Option(
+            metavar="NAME", help="List the failures of a category, finding, label, tool, conversation or task."
+        ),
     ] = None,
     judge: Annotated[str | None, typer.Option(help="A language model that labels what no detector explains.")] = None,
     labels: Annotated[
@@ -48,7 +56,14 @@ def explain(
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, nothing else.")] = False,
 ) -> None:
-    """Say why the replays of a run failed."""
+    """Say why the replays or trials of a run failed."""
+    with RunStore.open(run) as store:
+        live = isinstance(store.settings, RolloutConfig)
+    if live:
+        if judge is not None:
+            raise UsageError(f"{run}: holds trials, which no judge labels; leave --judge away")
+        _print_trials(run, show, as_json=as_json)
+        return
     if judge is None and (labels or label_all):
         raise UsageError("--labels and --label-all need a judge that labels: --judge openai/NAME")
     if judge is not None:
@@ -93,6 +108,26 @@ async def _label(
             await label_failures(store, wanted, labeller, services.progress, concurrency=config.concurrency)
         finally:
             await labeller.aclose()
+
+
+def _print_trials(run: Path, show: str | None, *, as_json: bool) -> None:
+    with RunStore.open(run) as store:
+        found = symptoms(store)
+        model = store.rollout.model.spec
+    if not found.trials:
+        raise UsageError(f"{run}: no trial is graded yet; run turngap rollout first")
+    if show is not None:
+        cases = found.show(show)
+        if not cases:
+            names = ", ".join(row.name for row in found.rows)
+            raise UsageError(f"nothing went wrong under {show!r}; there are: {names or 'no symptoms at all'}")
+        found = msgspec.structs.replace(found, cases=cases)
+    if as_json:
+        typer.echo(jsonio.dumps({"run": str(run), **symptom_document(found)}, indent=2))
+    elif show is not None:
+        console().print(symptom_cases(found.cases))
+    else:
+        console().print(symptom_table(found, title=f"why trials of {model} failed"))
 
 
 def _print(found: Taxonomy, run: Path, model: str, show: str | None, *, as_json: bool) -> None:
