@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,3 +167,39 @@ def test_dates_meet_in_every_spelling(date, spelling: str) -> None:
     other = date.replace(day=date.day + 1)
     if not (spelling in ("%d.%m.%Y", "%m/%d/%Y") and (other.month, other.day) == (date.day, date.month)):
         assert not says(date.strftime(spelling), other.isoformat())
+
+
+@given(st.lists(st.text(st.sampled_from("1230 .,:-/aMmpAPBay\n#$€"), max_size=12), max_size=4))
+def test_leaves_of_data_are_read_each_apart(leaves: list[str]) -> None:
+    """No spelling goes from one value to the next: the facts are those of the leaves together."""
+    found = facts.of_value(leaves)
+    assert found.readings == frozenset().union(*(facts.of_text(leaf).readings for leaf in leaves))
+    assert set(found.stated) == {fact for leaf in leaves for fact in facts.of_text(leaf).stated}
+
+
+@pytest.mark.parametrize(
+    "unit", [" ", "\n", "z ", "1 ", "1,", "a@", "May ", "2 to ", "morning at ", "- 1. ", "1:", "a- "]
+)
+def test_megabytes_are_read_in_seconds(unit: str) -> None:
+    """Of a long text only so much is read, and it says so."""
+    began = time.monotonic()
+    found = facts.of_text(unit * (5_000_000 // len(unit)))
+    assert time.monotonic() - began < 20
+    assert facts.UNREAD in found.readings
+    assert facts.UNREAD not in facts.of_text(unit * 10).readings
+
+
+def test_blobs_do_not_use_the_bound_up() -> None:
+    """What stands behind an encoded picture of megabytes is read."""
+    found = facts.of_result('{"picture": "' + "aB3+" * 1_000_000 + '", "price": 42}')
+    assert "number:42" in found.readings
+    assert facts.UNREAD not in found.readings
+
+
+def test_many_leaves_are_bounded_together() -> None:
+    """A list of a million numbers is read up to the bound."""
+    began = time.monotonic()
+    found = facts.of_value({"rows": list(range(300_000))})
+    assert time.monotonic() - began < 20
+    assert {"number:7", facts.UNREAD} <= found.readings
+    assert "number:299999" not in found.readings

@@ -23,8 +23,9 @@ from turngap.data import (
     results_of,
 )
 from turngap.judges import facts
+from turngap.judges.knowledge import sources_of
 from turngap.judges.reads import is_read
-from turngap.judges.rules import Fault, sources_of
+from turngap.judges.rules import Fault
 from turngap.metrics.matching import Matcher
 
 

@@ -9,6 +9,9 @@ when one of its keys is among that text's readings. Whatever a text states is am
 lacks its own facts. What is less precise meets what is more precise (2 May meets 2031-05-02, 11:30 meets 11:30 am),
 what contradicts does not (2031-05-02 and 2032-05-02, 11:30 am and 11:30 pm).
 
+Of a text, `LONGEST` characters are read (encoded blobs left out), so that one of many megabytes does not hold a run up.
+What was not read may say anything: where a source was cut, nothing counts as invented. As said it does not count.
+
 Not recognised, on purpose: names, places, weekdays, "tomorrow", yes and no, negation. Signs, currencies, percent signs
 and units are ignored: 5 kg, 5% and -5 all state the number 5.
 """
@@ -16,8 +19,7 @@ and units are ignored: 5 kg, 5% and -5 all state the number 5.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Container, Iterable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal
@@ -25,6 +27,13 @@ from typing import Any, Literal
 import msgspec
 
 from turngap import jsonio
+
+LONGEST = 200_000
+"""Characters of a text, or of all leaves of structured data together, that are read."""
+UNREAD = "unread"
+"""Among the readings of a text of which a part was not read."""
+_BETWEEN = "\n\ufffc\n"
+"""What no spelling of a fact goes across."""
 
 Kind = Literal["id", "number", "date", "time"]
 
@@ -54,18 +63,25 @@ class Facts(msgspec.Struct, frozen=True):
     codes: frozenset[str] = frozenset()
     """Keys of such words that stand alone as a value in structured data."""
 
-    def missing_from(self, readings: AbstractSet[str], codes: AbstractSet[str] = frozenset()) -> list[Fact]:
+    def missing_from(self, readings: Container[str], codes: Container[str] = frozenset()) -> list[Fact]:
         """The facts stated here that a text with those readings does not say."""
-        known = [fact for fact in self.capitals if not fact.keys.isdisjoint(codes)]
-        return [fact for fact in (*self.stated, *known) if fact.keys.isdisjoint(readings)]
+        known = [fact for fact in self.capitals if _meet(fact.keys, (codes,))]
+        return [fact for fact in (*self.stated, *known) if not _meet(fact.keys, (readings,))]
 
-    def invented_beside(self, readings: AbstractSet[str]) -> list[Fact]:
-        """The facts stated here that sources with those readings do not support."""
+    def invented_beside(self, *readings: Container[str]) -> list[Fact]:
+        """The facts stated here that sources with those readings do not support; none where a source was cut."""
+        if _meet((UNREAD,), readings):
+            return []
         return [
             fact
             for fact in self.stated
-            if not fact.count_word and (fact.keys.isdisjoint(readings) or (fact.year and fact.year not in readings))
+            if not fact.count_word
+            and (not _meet(fact.keys, readings) or (fact.year and not _meet((fact.year,), readings)))
         ]
+
+
+def _meet(keys: Iterable[str], readings: Iterable[Container[str]]) -> bool:
+    return any(key in known for known in readings for key in keys)
 
 
 def union(parts: Iterable[Facts]) -> tuple[set[str], set[str]]:
@@ -323,7 +339,7 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
 """In this order; what one has read, the next ones do not see."""
 
 # A longer run is an encoded blob, not something that anybody tells; searching it would take quadratic time.
-_BLOB = re.compile(r"[\w.+-]{160,}")
+_BLOB = re.compile(r"(?<![\w.+-])[\w.+-]{160,}+")
 _LIST_MARKER = re.compile(r"^(?P<lead>[ \t>*_#-]*)\d{1,2}[.)](?=[ \t])", re.MULTILINE)
 _CAPITALS = re.compile(r"(?<![\w-])[A-Z]{5,8}(?![\w-])")
 _READ = "\ufffc"
@@ -333,9 +349,19 @@ def _code(text: str) -> str:
     return f"id:{text.casefold()}"
 
 
-@lru_cache(maxsize=1024)
 def of_text(text: str) -> Facts:
     """Read the facts of a text. Numbers that only count list items ("1. ...") are none, nor are encoded blobs."""
+    if len(text) <= LONGEST:
+        return _of_text(text)
+    text = _BLOB.sub(_READ, text)
+    found = _of_text(text[:LONGEST])
+    if len(text) <= LONGEST:
+        return found
+    return msgspec.structs.replace(found, readings=found.readings | {UNREAD})
+
+
+@lru_cache(maxsize=1024)
+def _of_text(text: str) -> Facts:
     rest = _BLOB.sub(lambda match: _READ * len(match[0]), text)
     rest = _LIST_MARKER.sub(lambda match: match["lead"] + " " * (len(match[0]) - len(match["lead"])), rest)
     found: list[tuple[int, _Hit]] = []
@@ -377,17 +403,26 @@ def _leaves(value: Any) -> Iterator[str]:
 
 def of_value(value: Any) -> Facts:
     """Read the facts of structured data: every key and every leaf, each apart."""
-    parts = [(leaf, of_text(leaf)) for leaf in _leaves(value)]
+    leaves = list(_leaves(value))
+    found = of_text(_BETWEEN.join(leaves))
     return Facts(
-        stated=tuple(dict.fromkeys(fact for _, part in parts for fact in part.stated)),
-        readings=frozenset().union(*(part.readings for _, part in parts)),
-        codes=frozenset(_code(leaf) for leaf, _ in parts if _CAPITALS.fullmatch(leaf)),
+        stated=found.stated,
+        readings=found.readings,
+        codes=frozenset(_code(leaf) for leaf in leaves if _CAPITALS.fullmatch(leaf)),
     )
 
 
-@lru_cache(maxsize=1024)
 def of_result(text: str) -> Facts:
     """Read the facts of a tool result: of its values where it is JSON, else of its text."""
+    return _of_result(text) if len(text) <= LONGEST else _read_result(text)
+
+
+@lru_cache(maxsize=1024)
+def _of_result(text: str) -> Facts:
+    return _read_result(text)
+
+
+def _read_result(text: str) -> Facts:
     try:
         value = jsonio.loads(text)
     except jsonio.JsonError:

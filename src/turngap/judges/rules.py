@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from turngap import jsonio
 from turngap.config import JudgeConfig, MatchConfig
 from turngap.data import (
     Acted,
@@ -24,7 +23,6 @@ from turngap.data import (
     Spoken,
     SystemMessage,
     ToolCall,
-    ToolMessage,
     Trajectory,
     UserMessage,
     Verdict,
@@ -33,6 +31,7 @@ from turngap.data import (
 from turngap.judges import facts, suspicion
 from turngap.judges.base import TurnCase, WorkflowCase
 from turngap.judges.facts import Fact, Facts
+from turngap.judges.knowledge import Knowledge, Known, Recent, sources_of
 from turngap.judges.reads import is_read
 from turngap.metrics.matching import Matcher
 from turngap.metrics.rouge import choose_tokenizer, rouge_n
@@ -83,6 +82,7 @@ class RulesJudge:
     def __init__(self, match: MatchConfig, *, similarity_floor: float) -> None:
         self._match = match
         self._floor = similarity_floor
+        self._knowledge = Recent(Knowledge)
 
     def identity(self) -> dict[str, Any]:
         """The rules' version and settings."""
@@ -102,8 +102,7 @@ class RulesJudge:
             said = "says something" if prediction.content.strip() else "does nothing"
             finding = Fault.MISSING_CALL, f"{said} where {_names(reference.calls)} is due"
         else:
-            sources = sources_of(case.conversation, case.conversation.messages[: case.decision.position])
-            finding = self._texts([prediction.content], [reference.content], sources)
+            finding = self._texts(prediction.content, reference.content, self._known(case))
         return _verdict(finding, suspicion.of_turn(case))
 
     async def workflow(self, case: WorkflowCase) -> Verdict:
@@ -112,6 +111,9 @@ class RulesJudge:
 
     async def aclose(self) -> None:
         """Nothing is held."""
+
+    def _known(self, case: TurnCase) -> Known:
+        return self._knowledge.of(case.conversation).before(case.decision.position)
 
     def _calls(self, case: TurnCase) -> _Finding | None:
         """Hold predicted calls against the due ones, and what is left of either against the tolerance for reads."""
@@ -128,7 +130,7 @@ class RulesJudge:
         reads = _reader(conversation)
         extra, undone = _pair_off(predicted, due, matcher)
         if not undone:
-            return _extra_reads(extra, reads, matcher, conversation, decision)
+            return _extra_reads(extra, reads, matcher, self._known(case), _later_calls(conversation, decision))
         # Not everything that is due was called. That is in order for reads that the recording makes before the user
         # speaks again, whether in this decision or a later one: nothing is changed yet, and what is due can follow.
         unforeseen, _ = _pair_off(extra, _later_calls(conversation, decision), matcher)
@@ -136,13 +138,12 @@ class RulesJudge:
             return None
         return _mistake(unforeseen or extra, undone, matcher)
 
-    def _texts(self, predicted: Sequence[str], recorded: Sequence[str], sources: Iterable[Facts]) -> _Finding | None:
-        """Hold what was said against what the recording says; `sources` are what else may be known."""
-        if not any(text.strip() for text in predicted):
-            return (Fault.EMPTY_ANSWER, "says nothing") if any(text.strip() for text in recorded) else None
-        ours, theirs = [facts.of_text(text) for text in predicted], [facts.of_text(text) for text in recorded]
-        known, codes = facts.union(sources)
-        return _difference(ours, theirs, known, codes) or self._unlike("\n".join(predicted), "\n".join(recorded))
+    def _texts(self, predicted: str, recorded: str, known: Known) -> _Finding | None:
+        """Hold what was said against what the recording says; `known` is what else may be said."""
+        if not predicted.strip():
+            return (Fault.EMPTY_ANSWER, "says nothing") if recorded.strip() else None
+        ours, theirs = [facts.of_text(predicted)], [facts.of_text(recorded)]
+        return _difference(ours, theirs, known) or self._unlike(predicted, recorded)
 
     def _replay(self, case: WorkflowCase) -> _Finding | None:
         """Hold everything that the replay's agent said against everything that the recorded one said.
@@ -161,8 +162,8 @@ class RulesJudge:
         theirs = [_without(facts.of_text(text), heard) for text in closing]
         ours = [facts.of_text(message.content) for message in acted]
         lived = [message for event in case.trajectory.events for message in _given(event)]
-        known, codes = facts.union(sources_of(case.conversation, [*case.conversation.messages, *lived]))
-        return _difference(ours, theirs, known, codes) or self._unlike(
+        known = Known(*facts.union(sources_of(case.conversation, [*case.conversation.messages, *lived])))
+        return _difference(ours, theirs, known) or self._unlike(
             "\n".join(message.content for message in acted), "\n".join(closing)
         )
 
@@ -223,19 +224,17 @@ def _extra_reads(
     extra: Iterable[ToolCall],
     reads: Callable[[ToolCall], bool],
     matcher: Matcher,
-    conversation: Conversation,
-    decision: Decision,
+    known: Known,
+    later: Sequence[ToolCall],
 ) -> _Finding | None:
     """Whether what is called beside the due calls does no harm: reads that work and ask for what is known."""
-    known, _ = facts.union(sources_of(conversation, conversation.messages[: decision.position]))
-    later = _later_calls(conversation, decision)
     for call in extra:
         if not reads(call):
             return Fault.WRONG_TOOL, f"beside the due calls also calls {call.name}, which may change something"
         problem = matcher.problem(call)
         if problem is not None:
             return Fault.WRONG_ARGUMENTS, f"beside the due calls: {problem}"
-        invented = facts.of_value(call.arguments).invented_beside(known)
+        invented = facts.of_value(call.arguments).invented_beside(known.readings)
         if invented and not any(matcher.same(call, other) for other in later):
             return (
                 Fault.WRONG_ARGUMENTS,
@@ -262,21 +261,6 @@ def _names(calls: Iterable[ToolCall]) -> str:
 # --- texts -----------------------------------------------------------------------------------------------------------
 
 
-def sources_of(conversation: Conversation, messages: Iterable[Message]) -> Iterator[Facts]:
-    """What an agent may know from: policy, tools, and everything said, called and returned in `messages`."""
-    yield facts.of_text(conversation.policy)
-    if conversation.tools:
-        yield facts.of_result(jsonio.dumps(conversation.tools))
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            yield facts.of_result(message.content)
-            continue
-        yield facts.of_text(message.content)
-        if isinstance(message, AssistantMessage):
-            for call in message.calls:
-                yield facts.of_value(call.arguments)
-
-
 def _given(event: Acted | Spoken | Any) -> Iterator[Message]:
     """What a replay's agent was given at an event; what it said itself is no source."""
     if isinstance(event, Spoken):
@@ -298,12 +282,12 @@ def _without(said: Facts, heard: set[str]) -> Facts:
     )
 
 
-def _difference(ours: Sequence[Facts], theirs: Sequence[Facts], known: set[str], codes: set[str]) -> _Finding | None:
+def _difference(ours: Sequence[Facts], theirs: Sequence[Facts], known: Known) -> _Finding | None:
     """What `theirs` say and `ours` do not, and what `ours` say that neither `theirs` nor the sources do."""
     said, _ = facts.union(ours)
     reference, _ = facts.union(theirs)
-    missing = [fact for part in theirs for fact in part.missing_from(said, codes)]
-    invented = [fact for part in ours for fact in part.invented_beside(known | reference)]
+    missing = [fact for part in theirs for fact in part.missing_from(said, known.codes)]
+    invented = [fact for part in ours for fact in part.invented_beside(known.readings, reference)]
     if not missing and not invented:
         return None
     parts = [f"{word} {_listed(found)}" for word, found in (("missing", missing), ("invented", invented)) if found]

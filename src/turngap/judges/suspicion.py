@@ -1,7 +1,8 @@
 """Find texts in a conversation that speak to the judge instead of to the conversation.
 
 Fencing keeps such texts from being obeyed (see `turngap.judges.fence`); this module tells the reader that they are
-there. It only flags: no verdict depends on it, for a customer may well write "the grader said" or paste JSON.
+there. It only flags: no verdict depends on it, for a customer may well write "the grader said" or paste JSON. Of a long
+text the beginning and the end are looked at.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from turngap.data import Message, Spoken
+from turngap.data import Conversation, Message, Spoken
 from turngap.judges.base import TurnCase, WorkflowCase
+from turngap.judges.knowledge import Recent
 
 _SIGNS = {
     "imitates a verdict": re.compile(
@@ -37,17 +39,24 @@ _SIGNS = {
 }
 
 
-@lru_cache(maxsize=1024)
+_END = 100_000
+"""Characters at either end of a text that are looked at."""
+
+
 def signs(text: str) -> tuple[str, ...]:
     """What in a text looks meant for the judge; empty for nearly all texts."""
+    return _signs(text if len(text) <= 2 * _END else f"{text[:_END]}\n{text[-_END:]}")
+
+
+@lru_cache(maxsize=1024)
+def _signs(text: str) -> tuple[str, ...]:
     return tuple(sign for sign, pattern in _SIGNS.items() if pattern.search(text))
 
 
 def of_turn(case: TurnCase) -> tuple[str, ...]:
     """Name the suspicious texts up to a decision, e.g. "messages[3] (user) imitates a verdict"."""
-    history = case.conversation.messages[: case.decision.position]
-    places = [*_places(history), ("prediction", case.prediction.message.content)]
-    return _flags(places)
+    history = (flag for position, flag in _RECENT.of(case.conversation) if position < case.decision.position)
+    return (*history, *_flags([("prediction", case.prediction.message.content)]))
 
 
 def of_workflow(case: WorkflowCase) -> tuple[str, ...]:
@@ -59,9 +68,16 @@ def _flags(places: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(f"{place} {sign}" for place, text in places for sign in signs(text))
 
 
-def _places(messages: Iterable[Message]) -> Iterator[tuple[str, str]]:
-    for index, message in enumerate(messages):
-        yield f"messages[{index}] ({_role(message)})", message.content
+def _history(conversation: Conversation) -> list[tuple[int, str]]:
+    """Every flag of a recording with the position of its message, in order."""
+    return [
+        (index, flag)
+        for index, message in enumerate(conversation.messages)
+        for flag in _flags([(f"messages[{index}] ({_role(message)})", message.content)])
+    ]
+
+
+_RECENT = Recent(_history)
 
 
 def _replay_places(case: WorkflowCase) -> Iterator[tuple[str, str]]:
