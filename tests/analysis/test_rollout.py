@@ -32,7 +32,7 @@ def test_one_success_among_errors_is_shown_as_one(tmp_path: Path) -> None:
     assert summary.left_out["pass^1"] == 9 and summary.unmeasured == tuple(f"t{task}" for task in range(1, 10))
     assert summary.metrics["pass^2"].value is None
     assert any("no valid trial of 9 tasks: t1, t2, t3, t4, t5, ..." in note for note in summary.notes)
-    assert any("39 x endpoint: 503" in note for note in summary.notes)
+    assert any("39 x endpoint (EndpointError): 503" in note for note in summary.notes)
     shown = _shown(summary)
     assert "39 errored" in shown and "9 left out" in shown
 

@@ -13,6 +13,8 @@ from turngap.data import Acted, AssistantMessage, Spoken, Task, Termination, Too
 from turngap.data.asking import ANYTHING_ELSE, GO_AHEAD, HANDED_OVER
 from turngap.data.task import Action, Criteria, Intent, Scenario
 from turngap.errors import UsageError
+from turngap.grading.grader import RewardGrader
+from turngap.metrics.passk import mean_pass_hat_k
 from turngap.models import Request, Seat, build
 from turngap.models.live_baseline import REFUSAL
 from turngap.protocols import rollout
@@ -131,6 +133,25 @@ def test_noisy_fails_as_often_as_it_says_and_each_trial_by_itself() -> None:
     assert len(set(outcomes)) == 2
 
 
+def test_noisy_passes_k_trials_as_its_closed_form_says() -> None:
+    """pass^k of tasks with w changes and f facts is the mean of (p_tool^w p_text^f)^k, within four standard errors."""
+    n, spec = 60, "baseline/noisy?p_tool=0.9&p_text=0.8&seed=5"
+    tasks = [_marked(1, changes=1, fact=True), _marked(2, changes=2, fact=False), _marked(3, changes=2, fact=True)]
+    chances = [0.9 * 0.8, 0.9**2, 0.9**2 * 0.8]
+    grader = RewardGrader()
+    outcomes = []
+    for one in tasks:
+        played = [_play(one, spec, trial) for trial in range(n)]
+        rewards = [asyncio.run(grader.grade(one, DOMAIN, each.trajectory, each.world)).value for each in played]
+        outcomes.append((n, round(sum(rewards))))
+    for k in (1, 2, 3):
+        wanted = sum(chance**k for chance in chances) / len(chances)
+        found = mean_pass_hat_k(outcomes, k).value
+        # The spread of C(c, k) / C(n, k) is that of k times its slope in c, to first order.
+        spread = sum((k * p ** (k - 1)) ** 2 * p * (1 - p) / n for p in chances) ** 0.5 / len(chances)
+        assert found is not None and abs(found - wanted) < 4 * spread
+
+
 def test_noisy_with_certainty_is_the_reference_and_without_it_always_fails() -> None:
     """The ends of the range are exact."""
     assert _play(task(1), "baseline/noisy").trajectory.messages() == _play(task(1)).trajectory.messages()
@@ -178,6 +199,16 @@ def _quiet() -> Task:
     """A task whose fact nothing but the closing words says."""
     one = task(1)
     return msgspec.structs.replace(one, criteria=msgspec.structs.replace(one.criteria, communicate=("BOAT-77",)))
+
+
+def _marked(number: int, *, changes: int, fact: bool) -> Task:
+    """A task with that many changes of different bookings, and a fact that nothing but the closing words says."""
+    moves = tuple(
+        Action(name="move_booking", arguments={"booking_id": f"BK-{booking}", "date": WANTED})
+        for booking in range(1, changes + 1)
+    )
+    criteria = Criteria(actions=moves, communicate=("BOAT-77",) if fact else ())
+    return Task(id=f"marked-{number}", intent=Intent(opening="Please move my bookings."), criteria=criteria)
 
 
 def _seat(one: Task) -> Seat:

@@ -203,6 +203,18 @@ async def test_its_own_tools_are_used_when_asked_for() -> None:
     assert answers[1] == "toggle_airplane_mode: toggle_airplane_mode done"
 
 
+async def test_a_tool_that_is_named_is_the_only_one_meant() -> None:
+    """The words inside its name use no other tool; of several own actions of it, the one that the agent names is done."""
+    phone = Phone("toggle_data", "toggle_data_saver_mode", "grant")
+    actions = tuple(
+        Action(name="grant", arguments={"permission": name}, requestor="user") for name in ("sms", "storage")
+    )
+    served = ScriptedUser(Task(id="t", intent=INTENT, criteria=Criteria(actions=actions)), hands=phone)
+    await say(served, "Please use toggle_data_saver_mode.", "Please use grant with permission storage.")
+    assert [call.name for call in phone.used] == ["toggle_data_saver_mode", "grant"]
+    assert phone.used[1].arguments == {"permission": "storage"}
+
+
 async def test_the_opening_is_said_once() -> None:
     """USR-07: one user message before the first agent turn, sides take turns, and each is stored once."""
     task = Task(id="t", intent=INTENT)

@@ -347,10 +347,21 @@ def _notes(summary: RolloutSummary, store: RunStore) -> Iterator[str]:
     if summary.retried is not None:
         again, rest = _percent(summary.retried.reward), _percent(summary.retried.rest)
         yield f"{_count(summary.retried.trials, 'trial')} had to be tried again: reward {again}, the rest {rest}"
-    reasons = Counter(f"{score.cause}: {score.detail}" for _, score in store.scores(REWARD) if score.errored)
-    for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))[:_REASONS]:
-        yield f"not counted, {count} x {reason}"
+    yield from _reasons(store)
     yield from store.note("remarks", [])
+
+
+def _reasons(store: RunStore) -> Iterator[str]:
+    """Why trials are in no figure, by cause and kind of error, each with one example."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for _, score in store.scores(REWARD):
+        if score.errored:
+            kind = "" if score.cause is Cause.USER else score.category
+            found.setdefault((str(score.cause), kind), []).append(score.detail)
+    for (cause, kind), details in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:_REASONS]:
+        named = f"{cause} ({kind})" if kind else cause
+        example = "" if len(set(details)) == 1 else "e.g. "
+        yield f"not counted, {len(details)} x {named}: {example}{min(details)}"
 
 
 def _some(parts: Sequence[str], total: int) -> str:

@@ -28,7 +28,6 @@ from turngap.users.lapse import Lapse
 
 _AGAIN = 3
 """How often the same step with the same outcome makes a loop."""
-_UNRUNNABLE = (Category.MALFORMED_CALL, Category.WRONG_TOOL, Category.WRONG_ARGUMENTS)
 _BROKE_OFF = (Termination.ERROR_LIMIT, Termination.EMPTY_ANSWER, Termination.CONTEXT_OVERFLOW)
 
 
@@ -181,11 +180,14 @@ def _endings(trial: Trial) -> Iterator[Seen]:
 
 def _unrunnable(trajectory: Trajectory) -> Iterator[Seen]:
     for number, event in enumerate(trajectory.events):
-        if isinstance(event, Acted):
-            for call, verdict in zip(event.message.calls, event.verdicts, strict=False):
-                if call.arguments is None or verdict.category in _UNRUNNABLE:
-                    detail = cut(verdict.detail or call.error or "the call could not be run", 200)
-                    yield SymptomKind.MALFORMED_CALL, number, detail
+        if not isinstance(event, Acted):
+            continue
+        for call in event.message.calls:
+            if call.arguments is None:
+                yield SymptomKind.MALFORMED_CALL, number, cut(call.error or "the call could not be read", 200)
+        for verdict in event.verdicts:
+            if verdict.category in (Category.WRONG_TOOL, Category.WRONG_ARGUMENTS):
+                yield SymptomKind.MALFORMED_CALL, number, cut(verdict.detail or "the call could not be run", 200)
 
 
 def _users(trial: Trial) -> Iterator[Seen]:

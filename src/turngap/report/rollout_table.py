@@ -134,7 +134,7 @@ def _facts(summary: RolloutSummary) -> Iterator[str]:
     audit = summary.audit
     if audit is not None:
         yield (
-            f"user audit: {audit.trials} trials of {audit.tasks} tasks with {audit.user} in the user's place: reward "
+            f"user audit, with {audit.user} in the user's place: tasks {audit.tasks}, trials {audit.trials}; reward "
             f"{percent(audit.other)}% against {percent(audit.reward)}%; {percent(audit.moved)}% of trials came out "
             f"otherwise; user errors {audit.user_errors[1]} against {audit.user_errors[0]}"
         )

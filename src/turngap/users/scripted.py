@@ -17,7 +17,6 @@ from typing import Any
 
 from turngap.config import ModelConfig
 from turngap.data import (
-    Action,
     AssistantMessage,
     Change,
     Fact,
@@ -223,18 +222,22 @@ class ScriptedUser:
         calls: list[ToolCall] = []
         results: list[ToolMessage] = []
         for tool in _tools_asked_for(f"{heard.asks} {heard.asks_yes}", self._hands.tools):
-            arguments = self._arguments(tool)
+            arguments = self._arguments(tool, heard.text)
             if arguments is not None:
                 call = ToolCall(name=tool.name, arguments=arguments)
                 calls.append(call)
                 results.append(await self._hands.use(call))
         return tuple(calls), tuple(results)
 
-    def _arguments(self, tool: ToolSpec) -> dict[str, Any] | None:
-        """From the user's own reference action of this tool, else from facts; None where one is missing."""
-        action: Action | None = next((own for own in self._own_actions if own.name == tool.name), None)
-        if action is not None:
-            return action.arguments
+    def _arguments(self, tool: ToolSpec, text: str) -> dict[str, Any] | None:
+        """From the user's own reference action of this tool, else from facts; None where one is missing.
+
+        Of several such actions it is the one of which the agent names most values, the first of equals.
+        """
+        own = [action.arguments for action in self._own_actions if action.name == tool.name]
+        if own:
+            lowered = text.lower()
+            return max(own, key=lambda one: sum(_names(lowered, spell(value).lower()) for value in one.values()))
         facts = {fact.slot: fact.value for fact in self._facts}
         required = tool.parameters.get("required", [])
         return {name: facts[name] for name in required} if all(name in facts for name in required) else None
@@ -298,19 +301,24 @@ def _words(text: str) -> set[str]:
     return {re.sub(r"(ing|ed|es|s)$", "", word) for word in found if word not in _EMPTY_WORDS}
 
 
-def _tools_asked_for(text: str, tools: Iterable[ToolSpec]) -> list[ToolSpec]:
+def _tools_asked_for(text: str, tools: Sequence[ToolSpec]) -> list[ToolSpec]:
     """Tools whose name, or all of whose name's words, stand in a text; in the order of the text.
 
     Looking may be asked for without the word for it ("what does the status bar show?"); doing may not, so that talk
     about mobile data never toggles it.
     """
     lowered = text.lower()
-    words = _words(_SWITCHES.sub("toggle", lowered))
+    # A tool that is named is the one that is meant, and the words in its name mean no other.
+    named = {tool.name: lowered.index(tool.name.lower()) for tool in tools if _names(lowered, tool.name.lower())}
+    rest = lowered
+    for name in named:
+        rest = re.sub(rf"(?<!\w){re.escape(name.lower())}(?!\w)", " " * len(name), rest)
+    words = _words(_SWITCHES.sub("toggle", rest))
     found: list[tuple[int, ToolSpec]] = []
     for tool in tools:
         telling = _words(_LOOKS.sub("", tool.name).replace("_", " "))
-        if _names(lowered, tool.name.lower()):
-            found.append((lowered.index(tool.name.lower()), tool))
+        if tool.name in named:
+            found.append((named[tool.name], tool))
         elif telling and telling <= words:
-            found.append((min(lowered.find(word) for word in telling), tool))
+            found.append((min(rest.find(word) for word in telling), tool))
     return [tool for _, tool in sorted(found, key=lambda pair: pair[0])]
