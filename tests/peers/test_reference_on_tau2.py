@@ -1,9 +1,12 @@
-"""The reference baseline with the scripted user on tau2's retail tasks, and our rewards beside tau2's own."""
+"""The reference baseline on tau2's retail tasks, and our rewards beside tau2's own and those of recorded runs."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -11,8 +14,21 @@ from tau2peer import absent
 
 from turngap import domains
 from turngap.config import ModelConfig
-from turngap.data import Failure, Task
+from turngap.data import (
+    Acted,
+    Action,
+    AssistantMessage,
+    Event,
+    Failure,
+    Spoken,
+    Task,
+    Termination,
+    ToolCall,
+    Trajectory,
+    UserMessage,
+)
 from turngap.data.reward import Reward
+from turngap.data.task import Criteria, Instructions
 from turngap.domains.live import LiveDomain
 from turngap.domains.tau2.domain import Tau2Domain
 from turngap.formats import tasks as task_files
@@ -84,3 +100,40 @@ def test_rewards_are_tau2s_own() -> None:
         rewards = _graded(domain, tasks, spec)
         assert [reward.value for reward in rewards] == [reward.tau2 and reward.tau2["reward"] for reward in rewards]
         assert least <= sum(reward.value for reward in rewards) <= most
+
+
+def test_recorded_airline_runs_get_their_rewards_and_every_failure_a_symptom(shared: Path) -> None:
+    """All 100 recorded tau-bench runs are graded as they were, and no failed one is without a symptom."""
+    domain = domains.build("tau2:airline")
+    records = json.loads((shared / "tau-bench" / "gpt-4o-airline-tasks-00-24.json").read_text(encoding="utf-8"))
+    rewards = [_recorded(domain, record) for record in records]
+    assert [reward.value for reward in rewards] == [record["reward"] for record in records]
+    assert sum(reward.value < 1 for reward in rewards) == 69
+    assert all(reward.symptoms for reward in rewards if reward.value < 1)
+
+
+def _recorded(domain: LiveDomain, record: dict[str, Any]) -> Reward:
+    """Make the calls of a recorded run again, and grade it. Only the first call of a message was ever run."""
+    world = domain.world()
+    events: list[Event] = []
+    for message in record["traj"]:
+        if message["role"] == "user":
+            events.append(Spoken(message=UserMessage(content=message["content"])))
+        elif message["role"] == "assistant":
+            functions = [call["function"] for call in message.get("tool_calls") or ()][:1]
+            calls = tuple(ToolCall(name=one["name"], arguments=json.loads(one["arguments"])) for one in functions)
+            said = AssistantMessage(content=message.get("content") or "", calls=calls)
+            events.append(Acted(message=said, results=tuple(map(world.call, calls))))
+    told = record["info"]["task"]
+    task = Task(
+        id=str(record["task_id"]),
+        instructions=Instructions(reason=told["instruction"]),
+        criteria=Criteria(
+            actions=tuple(Action(name=one["name"], arguments=one["kwargs"]) for one in told["actions"]),
+            communicate=tuple(told.get("outputs") or ()),
+        ),
+    )
+    finished = record["info"]["reward_info"] is not None
+    ending = Termination.USER_STOP if finished else Termination.STEP_LIMIT
+    trajectory = Trajectory(conversation=task.id, events=tuple(events), metadata={"termination": ending.value})
+    return asyncio.run(RewardGrader().grade(task, domain, trajectory, world))
