@@ -46,11 +46,11 @@ def test_run_12_a_resumed_stage_starts_where_it_was() -> None:
 
 
 def test_a_resumed_stage_says_whose_tokens_it_counts() -> None:
-    """Tokens and money start at nothing when a stage is resumed, and are said to be of this session."""
+    """Tokens and money start at nothing when a stage is resumed, and are said to be of the time since resuming."""
     progress = Terminal(io.StringIO(), _Clock())
     progress.stage("predict", 40, done=25)
     progress.advance(usage=Usage(prompt_tokens=1000, completion_tokens=50, cost=0.5))
-    assert progress.line().endswith("tokens 1.0k in 50 out this session, cost 0.5 this session")
+    assert progress.line().endswith("tokens 1.0k in 50 out since resuming, cost 0.5 since resuming")
     progress.stage("replay", 40)
     progress.advance(usage=Usage(prompt_tokens=1000, completion_tokens=50))
     assert progress.line().endswith("tokens 1.0k in 50 out")

@@ -133,7 +133,7 @@ class Terminal:
         if repeat > 0:
             facts.append(f"{repeat} to repeat")
         # What earlier commands spent on the stage is not counted here, so a resumed stage says whose tokens these are.
-        whose = " this session" if self._taken_over else ""
+        whose = " since resuming" if self._taken_over else ""
         if self.prompt_tokens or self.completion_tokens:
             facts.append(f"tokens {_short(self.prompt_tokens)} in {_short(self.completion_tokens)} out{whose}")
         if self.cost is not None:

@@ -8,13 +8,14 @@ the account's orders, one by one or all in one message). `twist` is what makes t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 from turngap.samples.chat import Chat, day, money, the
 from turngap.samples.shop import Order, Shop, any_address
 
 
-class Ask:
+class Ask(ABC):
     """One request; subclasses word it and play it out."""
 
     twists: ClassVar[tuple[str, ...]] = ("",)
@@ -27,21 +28,21 @@ class Ask:
         self.subject = order.bought[0]
 
     @staticmethod
+    @abstractmethod
     def fits(order: Order, twist: str, shop: Shop) -> bool:
         """Whether the request makes sense for this order."""
-        raise NotImplementedError
 
+    @abstractmethod
     def opening(self) -> str:
         """The customer's words that bring the request up."""
-        raise NotImplementedError
 
+    @abstractmethod
     def goal(self) -> str:
         """What the customer wants, in one clause."""
-        raise NotImplementedError
 
+    @abstractmethod
     def resolve(self) -> None:
         """Play the exchange out once the order was looked up; ends with words of the agent."""
-        raise NotImplementedError
 
     def locate(self) -> None:
         """Find the order: ask for it, or look through the account's orders; ends with the order looked up."""
