@@ -105,3 +105,21 @@ def test_labels_need_a_judge_with_a_model(run: Path, capsys: pytest.CaptureFixtu
     assert "give a language model" in capsys.readouterr().err
     assert execute(["taxonomy", str(run), "--label-all"]) == 2
     assert "need a judge" in capsys.readouterr().err
+
+
+def test_what_an_id_holds_does_not_reach_the_terminal(
+    tmp_path: Path, boat_record: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Escape sequences, direction marks and line breaks of an id are shown in its line; JSON has the id as it is."""
+    name = "a\x1b[2J\u202eb\nnext"
+    data, run = tmp_path / "boats.jsonl", tmp_path / "run"
+    data.write_text(json.dumps({**boat_record, "id": name}), encoding="utf-8")
+    model = "baseline/noisy?p_text=1&p_tool=0&seed=1"
+    assert execute(["eval", str(data), "--model", model, "--protocols", "replay", "-o", str(run)]) == 0
+    capsys.readouterr()
+    assert execute(["taxonomy", str(run), "--show", name]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("a\ufffd[2J\ufffdb\ufffdnext, decision 0")
+    assert "\x1b" not in out
+    assert execute(["taxonomy", str(run), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["cases"][0]["conversation"] == name

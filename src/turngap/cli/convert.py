@@ -22,6 +22,7 @@ from turngap.domains.tau2 import results
 from turngap.errors import UsageError
 from turngap.formats import Reading, read, write
 from turngap.formats.personal import Redactor
+from turngap.report.harmless import one_line
 from turngap.runs.store import RunStore
 
 
@@ -93,4 +94,4 @@ def _tell(reading: Reading, redactor: Redactor | None, count: int, out: Path) ->
         kinds = ", ".join(f"{count} {kind}" for kind, count in reading.oddity_counts.most_common())
         lines.append(f"oddities: {kinds} (turngap inspect says where)")
     for line in lines:
-        sys.stderr.write(f"turngap: {line}\n")
+        sys.stderr.write(f"turngap: {one_line(line)}\n")

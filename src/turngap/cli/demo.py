@@ -20,6 +20,7 @@ from rich.table import Table
 from turngap import jsonio, samples
 from turngap.analysis.summary import Summary, to_document
 from turngap.cli.eval import perform
+from turngap.cli.say import say
 from turngap.config import DataConfig, EvalConfig, ModelConfig
 from turngap.errors import MissingExtra
 from turngap.report.table import comparison_table, console, percent
@@ -94,7 +95,7 @@ def demo(
         try:
             done.append((act, perform(_config(act), output / act.name)))
         except MissingExtra as error:
-            typer.echo(f"left out {act.model.spec}: {error}", err=True)
+            say(f"left out {act.model.spec}: {error}", err=True)
     if as_json:
         documents = [{"run": str(output / act.name), **to_document(summary)} for act, summary in done]
         typer.echo(jsonio.dumps({"runs": documents}, indent=2))

@@ -19,6 +19,7 @@ from turngap import jsonio
 from turngap.analysis.summary import Summary, summarise, to_document
 from turngap.cli import interrupt, settings
 from turngap.cli.progress import Terminal
+from turngap.cli.say import say
 from turngap.config import EvalConfig
 from turngap.errors import DataError, StoreError
 from turngap.protocols.evaluate import Services
@@ -205,7 +206,7 @@ def show(summary: Summary, directory: Path, config: EvalConfig, *, as_json: bool
         return
     title = f"{summary.model} on {', '.join(config.data.paths)}"
     console(least=54).print(summary_table(summary, title=title))
-    typer.echo(f"run: {directory}", err=True)
+    say(f"run: {directory}", err=True)
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> None:
@@ -228,7 +229,7 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
     if plan.calls_model or plan.judge_calls:
         lines.append("tokens are estimated; no model was asked")
     lines += [f"note: {note}" for note in plan.notes]
-    typer.echo("\n".join(lines))
+    say("\n".join(lines))
 
 
 def _price(cost: float | None) -> str:

@@ -20,6 +20,7 @@ from turngap.config import DataConfig
 from turngap.formats import ODDITIES, Oddity, Reading, read
 from turngap.formats.inventory import Inventory, Summary, ToolCount
 from turngap.report.columns import columns, width, wrapped
+from turngap.report.harmless import harmless, one_line
 
 _EVERY = 200
 """Conversations between two updates of the progress line."""
@@ -94,7 +95,7 @@ def document(reading: Reading, summary: Summary) -> dict[str, Any]:
 
 def _complain(reading: Reading) -> None:
     for line in [*map(str, reading.skipped), *reading.notes]:
-        sys.stderr.write(f"turngap: {line}\n")
+        sys.stderr.write(f"turngap: {one_line(line)}\n")
     if reading.n_skipped > len(reading.skipped):
         sys.stderr.write(f"turngap: ... and {reading.n_skipped - len(reading.skipped)} more unreadable records\n")
 
@@ -129,7 +130,7 @@ def _show(reading: Reading, summary: Summary) -> None:
         lines += ["", "Oddities", *_indented(_oddities(reading, within - 2))]
     # One by one, so that a closed pipe ends it early.
     for line in lines:
-        sys.stdout.write(line + "\n")
+        sys.stdout.write(harmless(line) + "\n")
 
 
 def _indented(lines: Iterator[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ import typer
 
 from turngap import jsonio
 from turngap.analysis.calibration import FORMAT, JUDGED, calibrate, draw
+from turngap.cli.say import say
 from turngap.errors import StoreError, UsageError
 from turngap.report.calibration_table import calibration_table
 from turngap.report.label_sheet import read_sheet, write_csv, write_jsonl
@@ -56,7 +57,7 @@ def write_sample(
         target.write_bytes(text.encode())
     except OSError as error:
         raise StoreError(f"{target}: cannot be written: {error.strerror}") from None
-    typer.echo(f"{len(items)} verdicts of {name} to label: {target}; fill in the column label with yes, no or unclear")
+    say(f"{len(items)} verdicts of {name} to label: {target}; fill in the column label with yes, no or unclear")
 
 
 @judge.command("calibrate")
@@ -89,7 +90,7 @@ def hold_against_people(
         return
     console().print(calibration_table(found, title=f"{found.judge} on {found.protocol}, held against people"))
     if sheet.unlabelled:
-        typer.echo(f"{sheet.unlabelled} rows have no label yet", err=True)
+        say(f"{sheet.unlabelled} rows have no label yet", err=True)
 
 
 def _check(protocol: str) -> None:

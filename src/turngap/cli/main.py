@@ -25,6 +25,7 @@ import typer.main
 
 from turngap import __version__
 from turngap.errors import TurngapError, UsageError
+from turngap.report.harmless import harmless
 
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("turngap.cli.demo:demo", "The whole story offline in a few minutes."),
@@ -194,7 +195,7 @@ def _verb(arguments: list[str]) -> str:
 
 def _complain(message: str, code: int) -> int:
     for line in message.splitlines() or [""]:
-        sys.stderr.write(f"turngap: {' '.join(line.split())}\n")
+        sys.stderr.write(f"turngap: {harmless(' '.join(line.split()))}\n")
     return code
 
 

@@ -18,6 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from turngap.data import Usage
+from turngap.report.harmless import harmless
 
 _PLAIN_SECONDS = 10.0
 _FIRST_PLAIN_SECONDS = 2.0
@@ -147,7 +148,7 @@ class Terminal:
         # Cut at the end of a narrow terminal, never wrapped: a second line could not be redrawn in place.
         row = Text(f"{self._name} ", no_wrap=True, overflow="ellipsis", end="")
         row.append("━" * full, style="green").append("━" * (_BAR - full), style="dim")
-        return row.append(f" {self.done}/{self._total} {', '.join(self._facts())}")
+        return row.append(harmless(f" {self.done}/{self._total} {', '.join(self._facts())}"))
 
     def _once(self, text: str) -> None:
         if text not in self._said:
@@ -155,7 +156,7 @@ class Terminal:
             self._print(text)
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, soft_wrap=True)
+        self._console.print(harmless(text), markup=False, soft_wrap=True)
 
 
 def _short(count: int) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from turngap import jsonio
+from turngap.cli.say import say
 from turngap.errors import DataError, UsageError
 from turngap.report.compose import MOST_FAILURES, Wish, compose
 from turngap.report.document import Document
@@ -59,9 +60,9 @@ def report(
         written = {"report": str(output), "runs": [str(path) for path in runs], "png": [*map(str, pictures.values())]}
         typer.echo(jsonio.dumps(written, indent=2))
         return
-    typer.echo(f"report: {output}")
+    say(f"report: {output}")
     if png:
-        typer.echo(f"charts: {len(pictures)} in {png}")
+        say(f"charts: {len(pictures)} in {png}")
 
 
 def _place(form: Form | None, output: Path | None) -> tuple[Form, Path]:

@@ -17,6 +17,7 @@ from turngap.analysis.rollout import RolloutSummary, summarise, to_document
 from turngap.cli import interrupt, settings
 from turngap.cli.eval import opened
 from turngap.cli.progress import Terminal
+from turngap.cli.say import say
 from turngap.config import RolloutConfig
 from turngap.protocols.evaluate import Services
 from turngap.protocols.trials import roll_out
@@ -178,4 +179,4 @@ def show(summary: RolloutSummary, directory: Path, config: RolloutConfig, *, as_
         typer.echo(jsonio.dumps({"run": str(directory), **to_document(summary)}, indent=2))
         return
     console().print(rollout_table(summary, title=f"{summary.model} in {config.domain}"))
-    typer.echo(f"run: {directory}", err=True)
+    say(f"run: {directory}", err=True)

@@ -18,11 +18,13 @@ from turngap import jsonio
 from turngap.cli import interrupt, settings
 from turngap.cli.eval import opened
 from turngap.cli.progress import Terminal
+from turngap.cli.say import say
 from turngap.errors import UsageError
 from turngap.formats import write
 from turngap.protocols.cases import shrink_run
 from turngap.protocols.evaluate import Services
 from turngap.protocols.shrink import Case, Uncut
+from turngap.report.harmless import one_line
 from turngap.runs.store import RunStore
 
 
@@ -79,17 +81,17 @@ def _show(found: Sequence[Case | Uncut], output: Path | None, *, as_json: bool) 
         typer.echo(jsonio.dumps({"file": str(output) if output else None, "cases": cases, "uncut": uncut}, indent=2))
         return
     for one in found:
-        typer.echo(_line(one))
-    typer.echo(f"cases: {output}" if output else "no case: nothing was written", err=True)
+        say(_line(one))
+    say(f"cases: {output}" if output else "no case: nothing was written", err=True)
 
 
 def _line(one: Case | Uncut) -> str:
     if isinstance(one, Uncut):
-        return f"{one.conversation}: {one.reason}"
+        return f"{one_line(one.conversation)}: {one.reason}"
     origin = one.origin
     place = "past the recording" if origin.decision is None else f"at decision {origin.decision}"
     bound = "" if origin.complete else " (bound reached)"
     return (
-        f"{one.conversation.id}: {origin.category} {place}, from decision {origin.start} on; "
+        f"{one_line(one.conversation.id)}: {origin.category} {place}, from decision {origin.start} on; "
         f"{len(one.conversation.messages)} of {origin.messages} messages, {origin.calls} calls{bound}"
     )

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from turngap.analysis.compare import Comparison, Contrast, PairedFigure
 from turngap.analysis.ranks import Flip, Hidden, Order, Ranks
+from turngap.report.harmless import one_line
 from turngap.report.table import percent
 
 _FLIPS = 3  # flips that are shown; all of them are in --json
@@ -49,7 +50,7 @@ def _short(line: str, letters: dict[str, str]) -> str:
     """A sentence with letters in the place of names of runs, the longest first: one name may begin another."""
     for label in sorted(letters, key=len, reverse=True):
         line = line.replace(label, letters[label])
-    return line
+    return one_line(line)
 
 
 def _runs(comparison: Comparison, letters: dict[str, str]) -> Table:
@@ -59,7 +60,9 @@ def _runs(comparison: Comparison, letters: dict[str, str]) -> Table:
     table.add_column(justify="right", no_wrap=True)
     for at, run in enumerate(comparison.runs):
         baseline = " (baseline)" if at == 0 else ""
-        table.add_row(letters[run.label], escape(run.label) + baseline, f"{run.conversations} {comparison.unit}s")
+        table.add_row(
+            letters[run.label], escape(one_line(run.label)) + baseline, f"{run.conversations} {comparison.unit}s"
+        )
     return table
 
 
@@ -213,7 +216,7 @@ def _hidden(one: Hidden, letters: dict[str, str]) -> str:
 
 def _named(conversations: Sequence[str]) -> str:
     more = f" and {len(conversations) - _CONVERSATIONS} more" if len(conversations) > _CONVERSATIONS else ""
-    return ", ".join(conversations[:_CONVERSATIONS]) + more
+    return one_line(", ".join(conversations[:_CONVERSATIONS])) + more
 
 
 def _plain(columns: int) -> Table:

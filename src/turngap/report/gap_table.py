@@ -16,6 +16,7 @@ from turngap.analysis.propagation import Condition, DepthRow, Propagation
 from turngap.data import Figure
 from turngap.metrics.paired import Difference
 from turngap.report.compare_table import points
+from turngap.report.harmless import one_line
 from turngap.report.table import interval, percent
 
 _DEPTHS = 12  # rows by depth that are shown; all of them are in --json
@@ -24,7 +25,7 @@ _FIRST = 5  # places of first errors that are named
 
 def gap_report(found: Gap, *, title: str) -> RenderableType:
     """All of it."""
-    parts: list[RenderableType] = [Text(title, style="bold")]
+    parts: list[RenderableType] = [Text(one_line(title), style="bold")]
     parts.append(Text(f"{found.conversations} conversations with calls"))
     parts += [Text(), *_chain(found.chain)]
     if found.propagation.replays:
@@ -160,5 +161,5 @@ def _line(figure: Figure) -> str:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    named = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:_FIRST])
+    named = ", ".join(f"{one_line(name)} {count}" for name, count in list(counts.items())[:_FIRST])
     return f"{named}, ..." if len(counts) > _FIRST else named

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turngap.analysis.symptom import SymptomCase, Symptoms
+from turngap.report.harmless import one_line
 
 
 def symptom_table(found: Symptoms, *, title: str) -> RenderableType:
@@ -35,7 +36,7 @@ def symptom_cases(cases: Sequence[SymptomCase]) -> RenderableType:
     """Single trials: what is missing, and each symptom with the message that shows it."""
     lines: list[RenderableType] = []
     for case in cases:
-        lines.append(Text(f"{case.task}, trial {case.trial}: reward {case.reward:g}", style="bold"))
+        lines.append(Text(f"{one_line(case.task)}, trial {case.trial}: reward {case.reward:g}", style="bold"))
         evidence = Table.grid(padding=(0, 1))
         evidence.add_column(width=1)
         evidence.add_column(overflow="fold")

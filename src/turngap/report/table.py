@@ -23,6 +23,7 @@ from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, figure_na
 from turngap.analysis.summary import Summary
 from turngap.data import Figure
 from turngap.data.prediction import RECORDED_CAUSES
+from turngap.report.harmless import harmless, one_line
 
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("next turn, on recorded history", ("text.rouge1", "turn.success.text", "turn.success.tool", "turn.success")),
@@ -56,7 +57,7 @@ def interval(figure: Figure) -> str:
 
 
 class _Trimmed:
-    """What it is given, without white space at the ends of lines, which tables fill up to their width."""
+    """What it is given, without white space at the ends of lines, which tables fill up to their width; harmless."""
 
     def __init__(self, shown: RenderableType) -> None:
         self._shown = shown
@@ -68,7 +69,7 @@ class _Trimmed:
             if line:
                 last = line.pop()
                 line.append(last._replace(text=last.text.rstrip()))
-            yield from line
+            yield from (one if one.control else one._replace(text=harmless(one.text)) for one in line)
             yield Segment.line()
 
 
@@ -113,7 +114,7 @@ class _OneRun:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         summary, wide = self._summary, options.max_width >= _WIDE
-        yield Text(self._title, style="bold")
+        yield Text(one_line(self._title), style="bold")
         yield Text(_sizes(summary))
         yield Text()
         yield from _figures(summary, wide=wide)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turngap.analysis.taxonomy import Case, Row, Taxonomy
+from turngap.report.harmless import one_line
 from turngap.report.table import folded, interval, percent
 
 _MOST_TOOLS = 2
@@ -38,7 +39,9 @@ def case_list(cases: Sequence[Case]) -> RenderableType:
     for case in cases:
         place = "past the recording" if case.decision is None else f"decision {case.decision}"
         later = "" if case.first else ", after an earlier error"
-        lines.append(Text(f"{case.conversation}, {place}, event {case.event}: {case.category}{later}", style="bold"))
+        lines.append(
+            Text(f"{one_line(case.conversation)}, {place}, event {case.event}: {case.category}{later}", style="bold")
+        )
         evidence = Table.grid(padding=(0, 1))
         evidence.add_column(width=1)
         evidence.add_column(overflow="fold")
@@ -63,7 +66,7 @@ def _rows(heading: str, rows: Sequence[Row], detail: str) -> Table:
         most = [f"{name} {count}" for name, count in list(row.tools.items())[:_MOST_TOOLS]]
         counts = (str(row.count), percent(row.share), interval(row.share), str(row.later) if row.later else ".")
         # Tool names are long: they break behind a separator, not in the middle of a word.
-        names, details = folded(row.name, name_width), folded(", ".join(most), _TEXTS - name_width)
+        names, details = folded(one_line(row.name), name_width), folded(one_line(", ".join(most)), _TEXTS - name_width)
         table.add_row(Text("\n".join(names)), *counts, Text("\n".join(details)))
     return table
 
