@@ -115,3 +115,19 @@ def test_without_a_signal_the_work_ends_as_usual() -> None:
     assert (code, out) == (0, "finished\ncleaned up\n")
     # A busy machine may have time for a line before the last one.
     assert err.splitlines()[-1].startswith("replay 11/40")
+
+
+def test_a_command_that_only_reads_says_that_it_was_interrupted() -> None:
+    """SIGINT in a command without anything to resume: one line, exit 130, no trace and no death by the signal."""
+    body = """
+import os, signal, sys
+from turngap.cli import main
+main.VERBS["hold"] = ("__main__:hold", "Hold.")
+def hold():
+    "Hold."
+    os.kill(os.getpid(), signal.SIGINT)
+    print("went on")
+main.run(["hold"])
+"""
+    done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "turngap: interrupted\n")

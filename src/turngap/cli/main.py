@@ -12,11 +12,12 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 import typer
@@ -146,7 +147,20 @@ def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit the process with the right code."""
     sys.excepthook = _internal_error
     _mend_streams()
-    sys.exit(execute(sys.argv[1:] if arguments is None else arguments))
+    signal.signal(signal.SIGINT, _on_interrupt)
+    code = execute(sys.argv[1:] if arguments is None else arguments)
+    # All is said and done: a signal that comes while the interpreter takes itself down changes nothing.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
+
+
+def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Say so at once, then unwind; a second signal ends the process on the spot. `interrupt.run` has its own."""
+    # Said here, for Typer turns what is raised into an exit code without a word.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    _complain("interrupted", INTERRUPTED)
+    sys.stderr.flush()
+    raise KeyboardInterrupt
 
 
 def _mend_streams() -> None:
