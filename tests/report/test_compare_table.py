@@ -77,3 +77,18 @@ def test_numbers_as_they_are_written() -> None:
     """Differences have a sign, none is plus or minus 0.0, small p-values are bounds, absent values dashes."""
     assert [points(value) for value in (0.252, -0.0001, 0.0, -1.0, None)] == ["+25.2", "+0.0", "+0.0", "-100.0", "-"]
     assert [probability(value) for value in (0.0214, 0.0001, 1.0, 0.99999, None)] == [".021", "<.001", "1", "1", "-"]
+
+
+def test_what_a_figure_hides_is_said_in_its_own_words(tmp_path: Path) -> None:
+    """Of exact calls alone it is said that every call was exact, and nothing of turns."""
+    names = [f"c{at:02}" for at in range(10)]
+    stores = []
+    for label, good in (("a", 4), ("b", 6)):
+        scores = {
+            "strict": [scored.exact(name, 0, True) for name in names],
+            "replay": [scored.replayed(name, at < good) for at, name in enumerate(names)],
+        }
+        stores.append(scored.run(tmp_path / label, [scored.conversation(name) for name in names], scores))
+    shown = " ".join(text(comparison_report(compare(stores))).split())
+    assert "B: of 10 conversations with every call exact, 4 failed under replay.completed: c06, c07, c08" in shown
+    assert "every turn good" not in shown

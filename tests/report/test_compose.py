@@ -11,6 +11,7 @@ import pytest
 from reports import HOSTILE, evaluated, hostile_run
 
 from turngap import samples
+from turngap.analysis.chain import chain
 from turngap.analysis.summary import summarise
 from turngap.config import ReplayConfig
 from turngap.data import (
@@ -60,6 +61,17 @@ def document(runs: list[RunStore]) -> Document:
 
 def _section(document: Document, key: str) -> Section:
     return next(section for section in document.sections if section.key == key)
+
+
+def test_the_gap_is_told_with_the_tries_of_the_workflow(document: Document, runs: list[RunStore]) -> None:
+    """The sentence holds replays, of one try here, against decisions with as many, not judged turns against verdicts."""
+    for store, said in zip(runs, _section(document, "gap").findings, strict=True):
+        link = next(one for one in chain(store).links if one.name == "with_retries")
+        assert link.predicted.value is not None and link.measured.value is not None
+        assert (
+            f"with 1 try at each decision, would leave {100 * link.predicted.value:.1f}% of workflows finished, "
+            f"measured are {100 * link.measured.value:.1f}% (replay.completed)"
+        ) in said
 
 
 def test_sections_stand_in_the_order_of_the_story(document: Document) -> None:

@@ -24,6 +24,13 @@ _CONVERSATIONS = 3  # conversations that are named for a flip
 _MAIN = ("turn.success", "turn.success.tool", "strict.exact", "turn.success.text", "text.rouge1", "strict.arg_f1")
 """Next-turn figures by which flips and hidden failures are shown: the first that was compared."""
 
+_EVERY = {
+    "turn.success.text": "every text turn good",
+    "turn.success.tool": "every tool turn good",
+    "strict.exact": "every call exact",
+}
+"""What holds of a whole conversation in which each unit of the figure is a success; `turn.success` if not here."""
+
 
 def comparison_report(comparison: Comparison) -> RenderableType:
     """All of a comparison."""
@@ -208,9 +215,10 @@ def _flip(flip: Flip, letters: dict[str, str]) -> str:
 
 
 def _hidden(one: Hidden, letters: dict[str, str]) -> str:
+    every = _EVERY.get(one.cheap, "every turn good")
     return (
-        f"{letters[one.model]}: of {one.n} conversations with every turn good, {len(one.failed)} failed under "
-        f"{one.outcome}: {_named(one.failed)}"
+        f"{letters[one.model]}: of {one.n} conversations with {every}, {len(one.failed)} failed "
+        f"under {one.outcome}: {_named(one.failed)}"
     )
 
 

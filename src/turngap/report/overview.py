@@ -117,7 +117,9 @@ def gap(found: Sequence[Subject]) -> Section:
         key="gap",
         title="The gap",
         lead=lead,
-        findings=tuple(_link_sentence(one, link) for one, link in links if link.name == "judged"),
+        findings=tuple(
+            _link_sentence(one, _told(found_chain.links)) for one, found_chain in chains if found_chain.links
+        ),
         charts=(chart,) if kept else (),
         tables=tables,
         notes=notes,
@@ -217,8 +219,17 @@ def _split_sentence(one: Subject) -> str:
     if text.value is None or tool.value is None:
         return f"{one.label}: only one kind of turn was judged."
     difference = 100 * (text.value - tool.value)
-    which = "more" if difference >= 0 else "less"
-    return f"{one.label}: text turns are good {abs(difference):.1f} points {which} often than tool turns."
+    size = f"{abs(difference):.1f}"
+    if float(size) == 0:
+        return f"{one.label}: text turns are good as often as tool turns."
+    which = "more" if difference > 0 else "less"
+    return f"{one.label}: text turns are good {size} points {which} often than tool turns."
+
+
+def _told(links: Sequence[Link]) -> Link:
+    """The link that a sentence is about: where there is one, that whose decisions have the tries of its workflows."""
+    measured = [link for link in links if link.measured.n] or links
+    return next((link for link in measured if link.name == "with_retries"), measured[0])
 
 
 def _link_sentence(one: Subject, link: Link) -> str:
@@ -226,9 +237,14 @@ def _link_sentence(one: Subject, link: Link) -> str:
         return f"{one.label}: nothing to hold the expected completion against."
     ends = f" (95% interval {_signed(link)})" if link.gap.ci95 else ""
     return (
-        f"{one.label}: independent errors would leave {percent(link.predicted.value)}% of workflows finished, measured "
-        f"are {percent(link.measured.value)}%: {_points(link.gap.value)}{ends}."
+        f"{one.label}: independent errors, with {_tries(link)} at each decision, would leave "
+        f"{percent(link.predicted.value)}% of workflows finished, measured are {percent(link.measured.value)}% "
+        f"({link.measured_name}): {_points(link.gap.value)}{ends}."
     )
+
+
+def _tries(link: Link) -> str:
+    return "1 try" if link.attempts == 1 else f"{link.attempts} tries"
 
 
 def _points(value: float | None) -> str:
