@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from turngap.metrics.interval import cluster_bootstrap, expanded_level, wilson
+from turngap.metrics.interval import cluster_bootstrap, expanded_level, settled, wilson
 
 
 @settings(deadline=None)
@@ -143,11 +143,28 @@ def test_the_bootstrap_is_deterministic_and_contains_the_mean(
     assert mean - 1e-12 <= interval[1] <= 1
 
 
-def test_equal_values_give_a_point() -> None:
-    """Without any spread between conversations the interval is the figure itself, untouched by rounding."""
-    assert cluster_bootstrap([1.0] * 7, list("aabbccd"), seed=0) == (1.0, 1.0)
-    interval = cluster_bootstrap([0.1] * 9, list("aaabbbccc"), seed=0)
-    assert interval == pytest.approx((0.1, 0.1), abs=1e-15)
+def test_clusters_that_agree_get_what_so_many_of_them_allow() -> None:
+    """Without spread between conversations the interval is Wilson's over their number, also where units differ."""
+    assert cluster_bootstrap([1.0] * 7, list("aabbccd"), seed=0) == wilson(4, 4)
+    assert cluster_bootstrap([0.0] * 7, list("aabbccd"), seed=0) == wilson(0, 4)
+    thirds = cluster_bootstrap([1.0, 1.0, 0.0] * 8, [name for name in "abcdefgh" for _ in range(3)], seed=0)
+    # Two thirds of 8 lie between 5 and 6 of 8: (0.306, ...) and (..., 0.929).
+    assert thirds == pytest.approx((0.3057, 0.9285), abs=1e-4)
+    ends = [stats.binomtest(k, 8).proportion_ci(method="wilson") for k in (5, 6)]
+    assert thirds == pytest.approx((ends[0].low, ends[1].high))
+    halves = cluster_bootstrap([0.5] * 6, list("aabbcd"), seed=0, level=0.8)
+    assert halves == wilson(2, 4, level=0.8)
+
+
+def test_differences_that_agree_reach_as_far_as_so_many_clusters_allow() -> None:
+    """A difference that is the same in every conversation gets the bound of a share that was 0 in all of them."""
+    bound = (wilson(0, 8) or (0.0, 0.0))[1]
+    units, names = [1.0, 0.0, 0.0] * 8, [name for name in "abcdefgh" for _ in range(3)]
+    found = cluster_bootstrap(units, names, seed=0, bounds=(-1.0, 1.0))
+    assert found == pytest.approx((1 / 3 - bound, 1 / 3 + bound))
+    assert settled(1.0, 8, bounds=(-1.0, 1.0)) == (1 - bound, 1.0)
+    assert settled(0.0, 8, bounds=(-2.0, 2.0)) == (-2 * bound, 2 * bound)
+    assert settled(3.0, 8, bounds=(0.0, math.inf)) == (3.0, 3.0)
 
 
 def test_few_clusters_widen_the_percentiles() -> None:

@@ -27,7 +27,6 @@ from turngap.metrics.paired import (
     conversations_needed,
     holm,
     mcnemar,
-    no_difference,
     paired_difference,
     sign_flip,
     spread,
@@ -210,6 +209,4 @@ def _pooled(pairing: Pairing, other: int, seed: int) -> Difference:
     )
     if gain is None:
         return Difference(value=None, n=0, clusters=0)
-    if ci95 == (0.0, 0.0):
-        ci95 = no_difference(len(names))
     return Difference(value=gain, n=len(pairing.places), clusters=len(names), ci95=ci95)

@@ -15,7 +15,7 @@ import numpy as np
 
 from turngap.analysis.figure import Columns, Kind, columns
 from turngap.analysis.sample import Sample
-from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, expanded_level
+from turngap.metrics.interval import LEVEL, SAME, Interval, cluster_bootstrap, expanded_level, settled
 from turngap.metrics.paired import no_difference
 from turngap.metrics.resample import ratio, resampled
 
@@ -99,5 +99,7 @@ def _of_ratios(
         seed=seed,
         resamples=max(2000, round(_TAIL / tail)),
     )
+    if np.ptp(draws) <= SAME:
+        return settled(float(draws[0]), len(names), bounds=(-1.0, 1.0), level=level)
     low, high = np.quantile(draws, (tail, 1 - tail))
     return float(low), float(high)

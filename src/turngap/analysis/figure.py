@@ -15,11 +15,10 @@ import msgspec
 
 from turngap.data import Figure
 from turngap.errors import HarnessFault
-from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, wilson
+from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, settled, wilson
 
 RESAMPLES = 2000
 """Bootstrap resamples of every mean."""
-_SAME = 1e-9
 
 
 class Kind(StrEnum):
@@ -195,8 +194,9 @@ def interval(measure: Measure, found: Columns, *, seed: int, level: float = LEVE
     """The two-sided interval of a figure at `level`; None without units, or where nothing can be said."""
     if measure.kind is Kind.SHARE:
         return _of_share(found.values, level)
-    if measure.kind is Kind.TASKS:
-        return _of_tasks(found, seed, level)
+    if measure.kind is Kind.TASKS and len(set(found.conversations)) == 1:
+        # Trials of one task do tell something: what a single outcome allows.
+        return settled(math.fsum(found.values) / len(found.values), 1, level=level)
     top = math.inf if measure.kind is Kind.COUNT else 1.0
     ends = cluster_bootstrap(
         found.values,
@@ -215,22 +215,6 @@ def _of_share(outcomes: Sequence[float], level: float) -> Interval | None:
     if any(outcome not in (0.0, 1.0) for outcome in outcomes):
         raise HarnessFault("a share was given a value that is neither 0 nor 1; please report this")
     return wilson(round(math.fsum(outcomes)), len(outcomes), level=level)
-
-
-def _of_tasks(found: Columns, seed: int, level: float) -> Interval | None:
-    clusters: dict[str, list[float]] = {}
-    for value, task in zip(found.values, found.conversations, strict=True):
-        clusters.setdefault(task, []).append(value)
-    count = len(clusters)
-    means = [math.fsum(values) / len(values) for values in clusters.values()]
-    if count > 1 and max(means) - min(means) > _SAME:
-        return cluster_bootstrap(found.values, found.conversations, seed=seed, resamples=RESAMPLES, level=level)
-    if not count:
-        return None
-    # Where all tasks agree there is nothing to draw, and a bootstrap would claim certainty: what so many tasks allow.
-    low = wilson(math.floor(means[0] * count + _SAME), count, level=level)
-    high = wilson(math.ceil(means[0] * count - _SAME), count, level=level)
-    return None if low is None or high is None else (low[0], high[1])
 
 
 def figure_name(name: str, judge: str, judges: Sequence[str]) -> str:

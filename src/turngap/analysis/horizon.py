@@ -10,8 +10,8 @@ rates of text and tool decisions at h = 1 apart and multiplies them along the ve
 it differs from p^h where the mix of the two matters. What is left between it and `measured` is dependence: errors that
 bring further errors, or decisions that are hard together.
 
-Starts of one conversation share its decisions, so intervals draw whole conversations. Where all starts agree there is
-nothing to draw, and the interval is Wilson's over as many units as there are conversations.
+Starts of one conversation share its decisions, so intervals draw whole conversations. Where all conversations
+agree there is nothing to draw, and the interval is Wilson's over as many units as there are conversations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class HorizonPoint(msgspec.Struct, frozen=True, kw_only=True):
     measured: Figure
     """Share of starts without an unresolved error within h decisions; n counts the starts with h decisions ahead."""
     predicted: float | None
-    """p^h with the measured p of h = 1; None where nothing was measured at h = 1."""
+    """p^h with the measured p of h = 1; None where nothing was measured at h = 1, or no start has h
+    decisions ahead."""
     predicted_by_kind: float | None
     """The same with the rates of text and tool decisions apart, along the decisions of these very starts."""
 
@@ -81,14 +82,17 @@ def horizon(store: RunStore, *, seed: int = 0) -> Horizon:
     runs = _runs(store, rows)
     first = _measured(runs, 1, seed)
     rates = {kind: _rate([run for run in runs if run.kinds[0] == kind]) for kind in ("text", "tool")}
+    curve = [
+        (h, _measured(runs, h, seed)) for h in range(1, (max(reach, store.config.horizon.max) if total else 0) + 1)
+    ]
     points = tuple(
         HorizonPoint(
             h=h,
-            measured=_measured(runs, h, seed),
-            predicted=None if first.value is None else first.value**h,
+            measured=measured,
+            predicted=None if first.value is None or not measured.n else first.value**h,
             predicted_by_kind=_by_kind(runs, h, rates),
         )
-        for h in range(1, (max(reach, store.config.horizon.max) if total else 0) + 1)
+        for h, measured in curve
     )
     return Horizon(points=points, starts=total, errored=errored)
 
@@ -113,9 +117,8 @@ def _measured(runs: Sequence[_Run], h: int, seed: int) -> Figure:
     values = [float(run.survived >= h) for run in counted]
     clusters = [run.conversation for run in counted]
     survivors = round(math.fsum(values))
-    if survivors in (0, len(values)):
-        conversations = len(set(clusters))
-        ci95 = wilson(conversations if survivors else 0, conversations)
+    if len(set(clusters)) == 1 and survivors in (0, len(values)):
+        ci95 = wilson(min(1, survivors), 1)
     else:
         ci95 = cluster_bootstrap(values, clusters, seed=seed, resamples=RESAMPLES)
     return Figure(value=survivors / len(values), n=len(values), ci95=ci95)

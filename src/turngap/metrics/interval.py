@@ -28,6 +28,8 @@ _TAIL = 50
 """Draws that have to lie beyond each end of a bootstrap interval, so that the end is known well enough."""
 _CELLS = 1_000_000
 """Random draws that are held in memory at once."""
+SAME = 1e-9
+"""Values this close are equal: sums in another order differ in the last digits."""
 _HIGHEST = 0.999
 """Level to which percentiles are widened at most: with two or three clusters nothing helps."""
 
@@ -65,7 +67,8 @@ def cluster_bootstrap(
     """Percentile interval of a (weighted) mean when whole clusters are drawn again with replacement.
 
     The mean of a draw is the sum of all its values over the sum of all its weights, so large conversations weigh as
-    much as in the figure itself. The percentiles are taken at the `expanded_level`.
+    much as in the figure itself. The percentiles are taken at the `expanded_level`. Where all clusters have the same
+    mean there is nothing to draw, and the interval is that of `settled`.
 
     Args:
         values: one per unit.
@@ -91,6 +94,8 @@ def cluster_bootstrap(
         return None
     if count == 1:
         return bounds
+    if np.ptp(totals / masses) <= SAME:
+        return settled(math.fsum(totals) / math.fsum(masses), count, bounds=bounds, level=level)
     random = np.random.default_rng(seed)
     tail = (1 - expanded_level(count, level=level)) / 2
     resamples = max(resamples, round(_TAIL / tail))
@@ -103,6 +108,25 @@ def cluster_bootstrap(
     # Rounding alone must not put the figure outside its interval, nor the interval outside what can be.
     mean = math.fsum(totals) / math.fsum(masses)
     return max(bounds[0], min(float(low), mean)), min(bounds[1], max(float(high), mean))
+
+
+def settled(value: float, clusters: int, *, bounds: Interval = (0.0, 1.0), level: float = LEVEL) -> Interval:
+    """The interval of a figure that is the same in every draw of clusters: what so many of them allow.
+
+    A bootstrap has nothing to draw there and would claim certainty. A share or mean in [0, 1] gets Wilson's interval
+    over as many units as there are clusters (of the two numbers of successes that the value lies between, where it is
+    none). A difference gets plus and minus the Wilson bound of a share that was 0 in all of them, times the largest
+    difference. A figure without a highest value stays a point, for nothing says how far it might go.
+    """
+    if not all(math.isfinite(end) for end in bounds):
+        return value, value
+    if bounds[0] < 0:
+        reach = bounds[1] * (wilson(0, clusters, level=level) or (0.0, 1.0))[1]
+        return max(bounds[0], value - reach), min(bounds[1], value + reach)
+    least = min(clusters, max(0, math.floor(value * clusters + SAME)))
+    most = min(clusters, max(0, math.ceil(value * clusters - SAME)))
+    low = (wilson(least, clusters, level=level) or bounds)[0]
+    return low, (wilson(most, clusters, level=level) or bounds)[1]
 
 
 def expanded_level(clusters: int, *, level: float = LEVEL) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from turngap.metrics.interval import Interval, expanded_level
+from turngap.metrics.interval import SAME, Interval, expanded_level, settled
 
 Numbers = npt.NDArray[np.float64]
 Statistic = Callable[[Numbers], Numbers]
@@ -50,6 +50,8 @@ def interval_of(
 ) -> tuple[float | None, Interval | None]:
     """A statistic of all clusters, and its 95% percentile interval, taken at the expanded level.
 
+    Where the statistic is the same in every draw the interval is that of `turngap.metrics.interval.settled`.
+
     Args:
         statistic: see `Statistic`.
         clusters: how many there are.
@@ -70,6 +72,8 @@ def interval_of(
     found = resampled(statistic, clusters, seed=seed, resamples=resamples)
     if not len(found):
         return value, bounds
+    if np.ptp(found) <= SAME:
+        return value, settled(value, clusters, bounds=bounds)
     tail = (1 - expanded_level(clusters)) / 2
     low, high = np.quantile(found, (tail, 1 - tail))
     return value, (min(float(low), value), max(float(high), value))
