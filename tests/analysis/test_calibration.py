@@ -186,6 +186,32 @@ def test_jdg_09_verdicts_after_a_second_request_stand_beside_the_others(
     assert (found.asked_again.value, found.asked_again.n) == (0.0, 6)
 
 
+def test_more_approvals_than_the_judges_errors_allow_are_not_corrected(
+    tmp_path: Path, boat_conversation: Conversation
+) -> None:
+    """Where another run is approved more often than the sensitivity, or less often than false approvals, a note says so."""
+    with (
+        make_run(tmp_path / "here", boat_conversation, 5, lambda n, d: Verdict(success=(n + d) % 2 == 0)) as here,
+        make_run(tmp_path / "all", boat_conversation, 5, lambda _n, _d: Verdict(success=True)) as every,
+        make_run(tmp_path / "none", boat_conversation, 5, lambda _n, _d: Verdict(success=False)) as none,
+    ):
+        items = draw(here, protocol="turn", judge="rules", n=20, seed=0)
+        wrong = {at for verdict in (True, False) for at in _of(items, verdict)[:3]}
+        found = calibrate(here, label(items, wrong), protocol="turn", judge="rules", elsewhere=[every, none])
+        moved = [found.figures["turn.success"].elsewhere[str(store.directory)] for store in (every, none)]
+    assert [one.apparent.value for one in moved] == [1.0, 0.0]
+    assert moved[0].raw is not None and moved[0].raw > 1
+    assert moved[1].raw is not None and moved[1].raw < 0
+    assert [(one.corrected.value, one.corrected.ci95) for one in moved] == [(None, None)] * 2
+    notes = [note for note in found.notes if note.startswith("turn.success of ")]
+    assert "cannot be corrected: the judge approves more than its sensitivity allows" in notes[0]
+    assert "cannot be corrected: the judge approves less than its specificity allows" in notes[1]
+
+
+def _of(items: list[Item], verdict: bool) -> list[int]:
+    return [at for at, item in enumerate(items) if item.verdict.success is verdict]
+
+
 def test_jdg_09_two_judges_that_disagree_on_4_of_20(tmp_path: Path, boat_conversation: Conversation) -> None:
     """JDG-09: people stand for the second judge: agreement 16 of 20, kappa with n and interval."""
     with make_run(tmp_path / "two", boat_conversation, 5, lambda n, d: Verdict(success=(n + d) % 2 == 0)) as store:

@@ -86,7 +86,11 @@ def test_another_run_is_corrected_by_the_formula_and_cut_honestly() -> None:
     assert inside.corrected.value == pytest.approx(0.5)
     outside = transport(strata, [10] * 10, [10] * 10, seed=0)
     assert outside.raw == pytest.approx((1 + 0.9 - 1) / 0.8)
-    assert outside.corrected.value == 1
+    assert (outside.corrected.value, outside.corrected.ci95) == (None, None)
+    below = transport(strata, [10] * 10, [0] * 10, seed=0)
+    assert below.raw == pytest.approx((0.9 - 1) / 0.8)
+    assert (below.corrected.value, below.corrected.ci95) == (None, None)
+    assert below.apparent.value == 0
     useless = transport([stratum(True, [50], 5, 5), stratum(False, [50], 5, 5)], [10], [5], seed=0)
     assert useless.raw is None
     assert useless.corrected.value is None

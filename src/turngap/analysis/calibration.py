@@ -257,9 +257,11 @@ def _corrected(
                 strata, list(totals.values()), [approved[conversation] for conversation in totals], seed=seed
             )
         raw = moved[run].raw if totals else None
-        if raw is not None and not 0 <= raw <= 1:
+        if raw is not None and moved[run].corrected.value is None:
+            why = "more than its sensitivity allows" if raw > 1 else "less than its specificity allows"
             notes.append(
-                f"{name} of {run}: the formula gives {raw:.3f}, cut to [0, 1]; the judge's errors may differ there"
+                f"{name} of {run} cannot be corrected: the judge approves {why} (the formula gives {raw:.3f}), "
+                "so its errors must differ there"
             )
     return Corrected(labelled=count, units=len(units), assessment=assess(strata, seed=seed), elsewhere=moved)
 

@@ -79,9 +79,10 @@ class Transported(msgspec.Struct, frozen=True, kw_only=True):
 
     apparent: Estimate
     corrected: Estimate
-    """Within [0, 1]."""
+    """Within [0, 1]; not defined where `raw` is not, or lies outside."""
     raw: float | None
-    """What the formula gives; outside [0, 1] by chance, or where the judge's errors differ between the two runs."""
+    """What the formula gives. It is above 1 where the judge approves more than its sensitivity allows, below 0 where it
+    approves less than its false approvals alone would be: its errors then differ between the two runs."""
 
 
 class _Draws(msgspec.Struct, frozen=True):
@@ -146,7 +147,8 @@ def transport(strata: Sequence[Stratum], units: Sequence[int], approved: Sequenc
     # A judge that is no better than chance tells nothing; draws in which it is so can mean any share.
     drawn = np.where(usable, np.clip(raw, 0.0, 1.0), np.random.default_rng(seed).random(len(raw)))
     defined = bool(usable[0])
-    drawn[0] = drawn[0] if defined else np.nan
+    possible = defined and -_LEAST <= float(raw[0]) <= 1 + _LEAST
+    drawn[0] = drawn[0] if possible else np.nan
     return Transported(apparent=_estimate(other), corrected=_estimate(drawn), raw=float(raw[0]) if defined else None)
 
 
