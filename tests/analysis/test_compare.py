@@ -12,6 +12,7 @@ import scored
 from scipy import stats
 
 from turngap import jsonio
+from turngap.analysis.comparable import settings_that_differ
 from turngap.analysis.compare import Comparison, PairedFigure, compare, to_document
 from turngap.analysis.summary import summarise
 from turngap.config import MatchConfig, ReplayConfig
@@ -262,3 +263,51 @@ def test_runs_of_one_model_are_called_by_their_directories(tmp_path: Path) -> No
         for name in ("before", "after")
     ]
     assert [one.label for one in compare(stores).runs] == ["before", "after"]
+
+
+def test_what_comes_behind_a_failure_is_no_difference_but_to_a_model_that_judges(tmp_path: Path) -> None:
+    """--after-failure leaves completion and the verdicts by rules as they are; a model reads what came behind."""
+    stores = [_many(tmp_path, "a", 0, 1), _many(tmp_path, "b", 0.2, 2, replay=ReplayConfig(after_failure="continue"))]
+    assert compare(stores).forced == ()
+    assert figure(compare(stores), "replay.completed").difference.n == 40
+    assert settings_that_differ(*stores, ("workflow:rules", "workflow:rules")) == []
+    assert settings_that_differ(*stores, ("workflow:openai/j", "workflow:openai/j")) == [
+        "replay.after_failure is 'stop', there 'continue'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        (
+            {"replay": ReplayConfig(attempts=1)},
+            "; repeat turngap eval for one of them with the same replay.attempts, or",
+        ),
+        ({"match": MatchConfig(coerce=False)}, "; repeat turngap eval for one of them with the same match.coerce, or"),
+    ],
+)
+def test_settings_of_the_closed_loop_take_a_new_run(tmp_path: Path, settings: dict[str, Any], advice: str) -> None:
+    """What no scoring changes is not to be scored again."""
+    stores = [_many(tmp_path, "a", 0, 1), _many(tmp_path, "b", 0.2, 2, **settings)]
+    with pytest.raises(ConfigError) as raised:
+        compare(stores)
+    assert advice in str(raised.value)
+    assert "turngap score" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "advice"),
+    [
+        ("strict.exact", "score them alike (turngap score)"),
+        ("replay.completed", "repeat turngap eval for one of them with the same match.compare_args.book"),
+    ],
+)
+def test_other_arguments_are_scored_again_only_where_no_loop_went_on_from_them(
+    tmp_path: Path, metric: str, advice: str
+) -> None:
+    """--compare-args of strict figures are changed by turngap score, those of replays by a new run."""
+    other = MatchConfig(compare_args={"book": ("id",)})
+    stores = [_many(tmp_path, "a", 0, 1), _many(tmp_path, "b", 0.2, 2, match=other)]
+    with pytest.raises(ConfigError) as raised:
+        compare(stores, metrics=[metric])
+    assert advice in str(raised.value)

@@ -64,7 +64,30 @@ def settings_that_differ(one: RunStore, other: RunStore, scorers: tuple[str, str
         ``match.coerce is True, there False`` for each difference; empty where there is none.
     """
     ours, theirs = (_settings(store, scorer) for store, scorer in zip((one, other), scorers, strict=True))
+    if not all(map(_reads_on, scorers)):
+        for found in (ours, theirs):
+            found.get("replay", {}).pop("after_failure", None)
     return _differences(ours, theirs, "")
+
+
+def _reads_on(scorer: str) -> bool:
+    """Whether scores depend on what comes behind an unresolved error: only a model that judges looks at it."""
+    protocol, _, judge = scorer.partition(":")
+    return protocol == "workflow" and judge != "rules"
+
+
+def can_be_scored_again(difference: str, scorer: str) -> bool:
+    """Whether `turngap score` can do away with a difference between the score rows of `scorer`; else only a new run.
+
+    Args:
+        difference: one line of `settings_that_differ`, or one on ``tool_parser`` of the same form.
+        scorer: of either run.
+    """
+    setting = difference.partition(" is ")[0]
+    if setting == "tool_parser" or setting.startswith("match.compare_args"):
+        # The closed loop went on from how calls were read and compared.
+        return scorer.partition(":")[0] in ("text", "turn", "strict")
+    return setting.partition(".")[0] in ("judge", "text", "grader")
 
 
 def _settings(store: RunStore, scorer: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from turngap.analysis.comparable import contents, noun, settings_that_differ
+from turngap.analysis.comparable import can_be_scored_again, contents, noun, settings_that_differ
 from turngap.analysis.figure import FIGURES, Columns, Measure, Unit, columns, compute
 from turngap.analysis.sample import measure_of, sample, scorer_of
 from turngap.analysis.scorer import judges
@@ -20,6 +20,7 @@ from turngap.config import RolloutConfig
 from turngap.data import Figure
 from turngap.errors import ConfigError, UsageError
 from turngap.protocols.scoring import scored_with
+from turngap.runs.manifest import COMMANDS
 from turngap.runs.store import RunStore
 
 SHOWN = (
@@ -109,14 +110,18 @@ def panel(
     shared, changed = _shared(data)
     names, notes = _names(stores, labels, metrics)
     differences = [] if not changed else [f"{_count(len(changed), what)} changed: {_listed(changed)}"]
+    fixed: dict[str, None] = dict.fromkeys(["data"] if changed else [])
     for at, store in enumerate(stores[1:], 1):
-        differences += _settings(stores[0], store, names, f"{labels[0]} against {labels[at]}")
+        for line, scored in _settings(stores[0], store, names).items():
+            differences.append(f"{labels[0]} against {labels[at]}: {line}")
+            if not scored:
+                fixed[line.partition(" is ")[0]] = None
     if not shared:
         raise ConfigError(f"{' and '.join(labels)} have no {what} in common; compare runs on the same data")
     if differences and not force:
         raise ConfigError(
             f"the runs did not measure the same thing: {'; '.join(differences)}; "
-            "score them alike (turngap score), or --force to compare all the same"
+            f"{_remedy(stores[0], list(fixed))}, or --force to compare all the same"
         )
     order = {key: place for place, key in enumerate(dict.fromkeys(key for one in data for key in one))}
     everything = sorted(order, key=order.__getitem__)
@@ -197,19 +202,29 @@ def _scorer(store: RunStore, name: str) -> str | None:
     return scorer if scorer in store.scorers() else None
 
 
-def _settings(first: RunStore, other: RunStore, names: Iterable[str], between: str) -> list[str]:
-    """Each difference once, whatever number of figures it touches."""
+def _remedy(store: RunStore, fixed: Sequence[str]) -> str:
+    """What to do about differences, given the settings among them that are fixed when a run is made."""
+    if not fixed:
+        return "score them alike (turngap score)"
+    return f"repeat turngap {COMMANDS[type(store.settings)]} for one of them with the same {', '.join(fixed)}"
+
+
+def _settings(first: RunStore, other: RunStore, names: Iterable[str]) -> dict[str, bool]:
+    """Each difference once, whatever number of figures it touches, and whether scoring again does away with it."""
     scorers = dict.fromkeys((_scorer(first, name) or "", _scorer(other, name) or "") for name in names)
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     for pair in scorers:
-        found.update(dict.fromkeys(settings_that_differ(first, other, pair)))
+        lines = settings_that_differ(first, other, pair)
         if isinstance(first.settings, RolloutConfig):
+            found.update({line: can_be_scored_again(line, pair[0]) for line in lines})
             continue
         protocol = pair[0].partition(":")[0]
         parsers = [scored_with(store, protocol)["tool_parser"] for store in (first, other)]
         if parsers[0] != parsers[1]:
-            found[f"tool_parser is {parsers[0]!r}, there {parsers[1]!r}"] = None
-    return [f"{between}: {line}" for line in found]
+            lines.append(f"tool_parser is {parsers[0]!r}, there {parsers[1]!r}")
+        for line in lines:
+            found[line] = found.get(line, True) and can_be_scored_again(line, pair[0])
+    return found
 
 
 def _pairing(stores: Sequence[RunStore], name: str, allowed: set[str], seed: int) -> Pairing:
