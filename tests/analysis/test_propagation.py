@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from pathlib import Path
 
@@ -111,6 +112,64 @@ def test_survival_is_kaplan_and_meiers() -> None:
                 ends_of = (interval.low.probabilities[at], interval.high.probabilities[at])
                 assert row.survival.ci95 == pytest.approx(ends_of)
     assert [row.depth for row in rows] == list(range(1, 13))
+
+
+def _walk(name: str, rights: list[bool]) -> Walk:
+    """A replay that is right or wrong at each depth."""
+    first = next((depth for depth, right in enumerate(rights, 1) if not right), None)
+    return Walk(
+        conversation=name,
+        due=len(rights),
+        steps=tuple(
+            Step(
+                conversation=name,
+                decision=2 * depth,
+                depth=depth,
+                right=right,
+                resolved=right,
+                after_error=first is not None and depth > first,
+                after_unresolved=False,
+            )
+            for depth, right in enumerate(rights, 1)
+        ),
+        first=None if first is None else FirstError(depth=first, tool="look", category=Category.WRONG_TOOL),
+    )
+
+
+def test_survival_never_widens_upwards_with_depth() -> None:
+    """Where the last survivors fail, the interval from 0 ends no higher than that of one step less."""
+    # Of 40 replays one more fails at each depth 2..4 than is left but two, and both of these at depth 5.
+    lengths = [1] * 30 + [2] * 5 + [3] * 3 + [5] * 2
+    walks = [_walk(f"c{at:02}", [True] * (length - 1) + [False]) for at, length in enumerate(lengths)]
+    rows = analyse(walks, {}, {}).depths
+    assert [row.survival.value for row in rows[:3]] == pytest.approx([10 / 40, 5 / 40, 2 / 40])
+    assert rows[-1].survival.value == 0
+    before, last = rows[-2].survival.ci95, rows[-1].survival.ci95
+    assert before is not None
+    assert last == (0.0, before[1])
+    assert before[1] < 0.2
+
+
+def test_survival_ends_fall_together() -> None:
+    """Both ends of the survival interval fall, or stay, with every depth."""
+    for seed in range(20):
+        rows = analyse(*simulated(seed, clean=0.7, after=0.5, conversations=12)).depths
+        ends = [row.survival.ci95 for row in rows if row.survival.ci95 is not None]
+        for one, other in itertools.pairwise(ends):
+            assert other[0] <= one[0]
+            assert other[1] <= one[1]
+
+
+def test_few_conversations_are_not_believed_too_far() -> None:
+    """With 20 of 21 right in 5 conversations the interval holds Wilson's, and the conversations are counted."""
+    walks = [_walk(f"c{at}", [True] * 4) for at in range(4)] + [_walk("c4", [True] * 4 + [False])]
+    clean = analyse(walks, {}, {}).clean
+    assert (clean.own.n, clean.conversations) == (21, 5)
+    assert clean.own.value == pytest.approx(20 / 21)
+    wilsons = stats.binomtest(20, 21).proportion_ci(method="wilson")
+    assert clean.own.ci95 is not None
+    assert clean.own.ci95[0] == pytest.approx(wilsons.low)  # 0.773, where conversations alone give 0.9
+    assert clean.own.ci95[1] == 1.0
 
 
 def test_rows_by_depth_add_up() -> None:

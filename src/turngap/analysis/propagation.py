@@ -22,13 +22,16 @@ import numpy as np
 
 from turngap.analysis.walk import NOT_DUE, Step, Walk, walk
 from turngap.data import Conversation, Figure, Trajectory, decisions
-from turngap.metrics.interval import cluster_bootstrap, wilson
+from turngap.metrics.interval import Interval, cluster_bootstrap, wilson
 from turngap.metrics.paired import Difference, paired_difference
 from turngap.metrics.resample import Numbers, interval_of, ratio
 from turngap.runs.store import RunStore
 
 Gold = Mapping[tuple[str, int], float]
 """(conversation, decision) -> 1.0 where the prediction on recorded history was exact, else 0.0."""
+
+FEW = 10
+"""With fewer conversations than these a bootstrap alone says too much of a share over their steps."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +43,8 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     """Share that is exact on recorded history, at the same decisions."""
     effect: Difference
     """`own` less `gold`, paired by decision: what this kind of history does."""
+    conversations: int
+    """That the steps of `own` belong to."""
 
 
 class DepthRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +191,7 @@ def _condition(steps: Sequence[Step], gold: Gold, seed: int) -> Condition:
         own=_clustered([(float(step.right), step.conversation) for step in steps], seed),
         gold=_clustered(list(zip(exact, clusters, strict=True)), seed),
         effect=paired_difference(exact, own, clusters, seed=seed),
+        conversations=len({step.conversation for step in steps}),
     )
 
 
@@ -236,6 +242,7 @@ def _rows(
     ends = [(one.first.depth, True) if one.first else (len(one.steps), False) for one in walks]
     rows: list[DepthRow] = []
     surviving, variance = 1.0, 0.0
+    ends_before = (1.0, 1.0)
     expected: float | None = 1.0
     for depth in sorted(at_depth):
         faced = at_depth[depth]
@@ -247,6 +254,8 @@ def _rows(
         if expected is not None:
             values = exact.get(depth)
             expected = expected * math.fsum(values) / len(values) if values else None
+        survival = _survival(surviving, variance, at_risk, ends_before)
+        ends_before = survival.ci95 or ends_before
         rows.append(
             DepthRow(
                 depth=depth,
@@ -260,23 +269,26 @@ def _rows(
                         if (step.conversation, step.decision) in gold
                     ]
                 ),
-                survival=_survival(surviving, variance, at_risk),
+                survival=survival,
                 expected=expected,
             )
         )
     return tuple(rows)
 
 
-def _survival(value: float, variance: float, at_risk: int) -> Figure:
-    """Kaplan and Meier's estimate with Greenwood's variance on the log(-log) scale, so that it stays within [0, 1]."""
+def _survival(value: float, variance: float, at_risk: int, before: Interval) -> Figure:
+    """Kaplan and Meier's estimate with Greenwood's variance on the log(-log) scale, so that it stays within [0, 1].
+
+    Nobody survives more steps who has not survived fewer, so neither end lies above that `before` this step.
+    """
     if not at_risk:
         return Figure(value=None, n=0)
     if 0 < value < 1 and math.isfinite(variance):
         width = 1.959963984540054 * math.sqrt(variance) / abs(math.log(value))
-        ci95: tuple[float, float] | None = (value ** math.exp(width), value ** math.exp(-width))
+        low, high = value ** math.exp(width), value ** math.exp(-width)
     else:  # nobody failed, or everybody: the scale has no such point
-        ci95 = wilson(round(value) * at_risk, at_risk)
-    return Figure(value=value, n=at_risk, ci95=ci95)
+        low, high = wilson(round(value) * at_risk, at_risk) or before
+    return Figure(value=value, n=at_risk, ci95=(min(low, before[0]), min(high, before[1])))
 
 
 def _share(outcomes: Iterable[bool]) -> Figure:
@@ -287,12 +299,18 @@ def _share(outcomes: Iterable[bool]) -> Figure:
 
 
 def _clustered(units: Sequence[tuple[float, str]], seed: int) -> Figure:
-    """A share over steps, whose interval draws whole conversations; Wilson's where all steps are alike."""
+    """A share over steps, whose interval draws whole conversations; Wilson's where all steps are alike.
+
+    A few conversations cannot be drawn in many ways, so that the interval is too short there: it then holds Wilson's.
+    """
     values = [value for value, _ in units]
     if len(set(values)) <= 1:
         return _share(value == 1.0 for value in values)
     clusters = [cluster for _, cluster in units]
     ci95 = cluster_bootstrap(values, clusters, seed=seed)
+    least = wilson(round(math.fsum(values)), len(values))
+    if ci95 is not None and least is not None and len(set(clusters)) < FEW:
+        ci95 = (min(ci95[0], least[0]), max(ci95[1], least[1]))
     return Figure(value=math.fsum(values) / len(values), n=len(values), ci95=ci95)
 
 
