@@ -48,7 +48,8 @@ class Tau(msgspec.Struct, frozen=True, kw_only=True):
     tau: float | None
     """Kendall's tau-b, in [-1, 1]; None where one of the figures does not tell any two models apart."""
     ci95: tuple[float, float] | None
-    """Cluster bootstrap over conversations: how far the order depends on the data, for these models."""
+    """Cluster bootstrap over conversations: how far the order depends on the data, for these models. None where
+    (nearly) no draw changes it: the conversations at hand then cannot say how far others would."""
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,7 +216,7 @@ def _tau_interval(first: _Draws, second: _Draws) -> tuple[float, float] | None:
     if not defined.any():
         return None
     low, high = np.percentile(both[defined] / scale[defined], (2.5, 97.5))
-    return float(low), float(high)
+    return (float(low), float(high)) if high - low > _TIE else None
 
 
 def _signs(values: _Draws) -> _Draws:
