@@ -144,7 +144,9 @@ def test_the_curve_by_hand(tmp_path: Path, boat_conversation: Conversation) -> N
     assert values[:5] == [(1.0, 3), (1 / 3, 3), (0.0, 2), (0.0, 1), (None, 0)]
     assert [point.predicted for point in found.points[:2]] == [1.0, 1.0]
     assert found.points[0].predicted_by_kind == 1.0
-    assert found.points[4].predicted_by_kind is None
+    assert found.points[3].predicted == 1.0
+    # With no start that far there is nothing to hold a prediction against.
+    assert [(point.predicted, point.predicted_by_kind) for point in found.points[4:]] == [(None, None)] * 4
     assert all(point.measured.ci95 for point in found.points[:4])
 
 
