@@ -166,6 +166,7 @@ def test_few_conversations_are_not_believed_too_far() -> None:
     clean = analyse(walks, {}, {}).clean
     assert (clean.own.n, clean.conversations) == (21, 5)
     assert clean.own.value == pytest.approx(20 / 21)
+    assert analyse(walks, {}, {}).slip_conversations == 1
     wilsons = stats.binomtest(20, 21).proportion_ci(method="wilson")
     assert clean.own.ci95 is not None
     assert clean.own.ci95[0] == pytest.approx(wilsons.low)  # 0.773, where conversations alone give 0.9

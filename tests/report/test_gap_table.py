@@ -6,6 +6,7 @@ import asyncio
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 import scored
 from rich.console import Console
@@ -57,3 +58,23 @@ def test_a_run_without_replays_says_so(tmp_path: Path) -> None:
     conversations = [scored.conversation("a", "ct")]
     store = scored.run(tmp_path / "run", conversations, {"turn:rules": [scored.turn("a", 0, "tool", True)]})
     assert "no replays" in text(gap(store))
+
+
+def test_rates_of_few_conversations_say_so(tmp_path: Path) -> None:
+    """Below ten conversations the note counts them for each rate; with ten or more there is none."""
+    conversations = [scored.conversation("a", "ct")]
+    store = scored.run(tmp_path / "run", conversations, {"turn:rules": [scored.turn("a", 0, "tool", True)]})
+    found = gap(store)
+    rates = {"clean": 12, "after_error": 5, "after_unresolved": 0}
+    replaced = msgspec.structs.replace(
+        found.propagation,
+        replays=12,
+        slip_conversations=4,
+        **{
+            name: msgspec.structs.replace(getattr(found.propagation, name), conversations=count)
+            for name, count in rates.items()
+        },
+    )
+    shown = " ".join(text(msgspec.structs.replace(found, propagation=replaced)).split())
+    assert "from few conversations: after an error 5, recovered from 4; intervals are" in shown
+    assert "few conversations" not in text(found)

@@ -94,6 +94,8 @@ class Propagation(msgspec.Struct, frozen=True, kw_only=True):
     depths: tuple[DepthRow, ...]
     recovery: Figure
     """Of the steps with a slip, the share that the model put right itself."""
+    slip_conversations: int
+    """That the steps of `recovery` belong to."""
     error_free: Figure
     """Share of replays without any error."""
     first_errors: FirstErrors
@@ -162,6 +164,7 @@ def analyse(
         adjusted=adjusted,
         depths=_rows(walks, steps, gold, places),
         recovery=_clustered([(float(step.resolved), step.conversation) for step in slips], seed),
+        slip_conversations=len({step.conversation for step in slips}),
         error_free=_share([one.first is None for one in walks]),
         first_errors=FirstErrors(
             tool=_counts(error.tool if error.tool != NOT_DUE else "(no call due)" for error in errors),

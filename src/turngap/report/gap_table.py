@@ -12,7 +12,7 @@ from rich.text import Text
 from turngap.analysis.chain import Chain, Link
 from turngap.analysis.gap import Gap
 from turngap.analysis.horizon import Horizon
-from turngap.analysis.propagation import Condition, DepthRow, Propagation
+from turngap.analysis.propagation import FEW, Condition, DepthRow, Propagation
 from turngap.data import Figure
 from turngap.metrics.paired import Difference
 from turngap.report.compare_table import points
@@ -20,13 +20,17 @@ from turngap.report.harmless import one_line
 from turngap.report.table import interval, percent
 
 _DEPTHS = 12  # rows by depth that are shown; all of them are in --json
-_FIRST = 5  # places of first errors that are named
+_FIRST = 5  # places of first slips that are named
 
 
 def gap_report(found: Gap, *, title: str) -> RenderableType:
     """All of it."""
     parts: list[RenderableType] = [Text(one_line(title), style="bold")]
     parts.append(Text(f"{found.conversations} conversations with calls"))
+    parts += [Text(note, style="bold") for note in found.notes]
+    if found.empty:
+        parts.append(Text("nothing was measured: no decision is scored and no replay is there", style="bold"))
+        return Group(*parts)
     parts += [Text(), *_chain(found.chain)]
     if found.propagation.replays:
         parts += [Text(), *_propagation(found.propagation)]
@@ -88,6 +92,7 @@ def _propagation(found: Propagation) -> list[RenderableType]:
     parts: list[RenderableType] = [
         Text(f"errors: {found.replays} replays, {found.steps} calls that were due", style="italic"),
         history,
+        *_few(found),
         Text(found.verdict, style="bold"),
         *([Text(f"recovered from: {_line(found.recovery)} of {found.recovery.n} slips")] if found.recovery.n else []),
         Text(f"without any error: {_line(found.error_free)} of {found.error_free.n} replays"),
@@ -98,9 +103,25 @@ def _propagation(found: Propagation) -> list[RenderableType]:
         )
     errors = found.first_errors
     if errors.category:
-        parts += [Text(), Text("first errors", style="italic")]
+        parts += [
+            Text(),
+            Text("first slips: replays by the first call that was not right, put right later or not", style="italic"),
+        ]
         parts += [Text(f"  by {name}: {_counts(where)}") for name, where in _places(found)]
     return [*parts, Text(), Text("by depth (tool decisions of a conversation)", style="italic"), _depths(found.depths)]
+
+
+def _few(found: Propagation) -> Iterable[Text]:
+    """A note on rates that rest on few conversations, whatever their n is."""
+    counts = (
+        ("clean so far", found.clean.conversations),
+        ("after an error", found.after_error.conversations),
+        ("after an unresolved one", found.after_unresolved.conversations),
+        ("recovered from", found.slip_conversations),
+    )
+    few = ", ".join(f"{name} {count}" for name, count in counts if 0 < count < FEW)
+    if few:
+        yield Text(f"from few conversations: {few}; intervals are the wider of two kinds")
 
 
 def _places(found: Propagation) -> Iterable[tuple[str, Mapping[str, int]]]:
