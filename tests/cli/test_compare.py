@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+import scored
 
 from turngap import jsonio, samples
 from turngap.cli.main import execute
+from turngap.runs.store import RunStore
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +93,58 @@ def test_gap_of_nothing_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[st
     """A folder that is no run is refused with one line."""
     assert execute(["gap", str(tmp_path)]) == 2
     assert "no run" in capsys.readouterr().err
+
+
+@pytest.fixture
+def unfinished(runs: list[str], tmp_path: Path) -> str:
+    """A run that was interrupted before anything was scored, its replays done."""
+    run = tmp_path / "unfinished"
+    shutil.copytree(runs[1], run)
+    with RunStore.open(run, write=True) as store:
+        for scorer in store.scorers():
+            store.replace_scores(scorer, ())
+        store.set_note("state", "interrupted")
+    return str(run)
+
+
+_GO_ON = "the run is not finished (interrupted); repeat its turngap eval command to go on"
+
+
+def test_an_interrupted_run_is_said_to_be_one(
+    runs: list[str], unfinished: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """gap, taxonomy and compare say what the gate says; compare advises no other figures."""
+    capsys.readouterr()
+    assert execute(["gap", unfinished]) == 0
+    assert _GO_ON in " ".join(capsys.readouterr().out.split())
+    assert execute(["taxonomy", unfinished]) == 0
+    assert _GO_ON in " ".join(capsys.readouterr().out.split())
+    assert execute(["compare", runs[0], unfinished]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.endswith(f"{_GO_ON}\n")
+    assert "--metrics" not in shown.err
+    with RunStore.open(unfinished_partly(runs, Path(unfinished)), write=True) as store:
+        store.set_note("state", "interrupted")
+    assert execute(["compare", runs[0], unfinished]) == 0
+    assert _GO_ON in " ".join(capsys.readouterr().out.split())
+
+
+def unfinished_partly(runs: list[str], run: Path) -> Path:
+    """The same run once its replays are scored."""
+    with RunStore.open(Path(runs[1])) as whole, RunStore.open(run, write=True) as store:
+        store.replace_scores("replay", [score for _, score in whole.scores("replay")])
+    return run
+
+
+def test_gap_of_a_run_without_measurements_exits_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every unit errored: that is said in text, and the exit code is 1, also with --json."""
+    names = [f"c{at}" for at in range(3)]
+    scores = {"strict": [scored.exact(name, 0, None) for name in names]}
+    run = tmp_path / "run"
+    scored.run(run, [scored.conversation(name) for name in names], scores).close()
+    assert execute(["gap", str(run)]) == 1
+    shown = capsys.readouterr().out
+    assert "nothing was measured" in shown
+    assert "no replays" not in shown
+    assert execute(["gap", str(run), "--json"]) == 1
+    assert jsonio.loads(capsys.readouterr().out)["chain"]["links"] == []

@@ -13,10 +13,12 @@ from rich.console import Console
 
 from turngap import samples
 from turngap.analysis.gap import Gap, gap
+from turngap.analysis.taxonomy import taxonomy
 from turngap.config import DataConfig, EvalConfig, HorizonConfig, ModelConfig, ReplayConfig
 from turngap.engines.base import Quiet
 from turngap.protocols.evaluate import Services, evaluate
 from turngap.report.gap_table import gap_report
+from turngap.report.taxonomy_table import taxonomy_table
 from turngap.runs.store import RunStore
 
 
@@ -78,3 +80,20 @@ def test_rates_of_few_conversations_say_so(tmp_path: Path) -> None:
     shown = " ".join(text(msgspec.structs.replace(found, propagation=replaced)).split())
     assert "from few conversations: after an error 5, recovered from 4; intervals are" in shown
     assert "few conversations" not in text(found)
+
+
+def test_first_slips_are_named_as_such(tmp_path: Path) -> None:
+    """The table of gap counts slips, which may have been put right, and says so; unresolved errors are taxonomy's."""
+    config = EvalConfig(
+        data=DataConfig(paths=(str(samples.path()),), limit=10),
+        model=ModelConfig(spec="baseline/noisy?p_text=0.9&p_tool=0.5&seed=1"),
+        protocols=("replay",),
+    )
+    asyncio.run(evaluate(config, tmp_path / "run", Services(progress=Quiet())))
+    with RunStore.open(tmp_path / "run") as store:
+        slips, explained = gap(store), taxonomy(store)
+    assert sum(slips.propagation.first_errors.category.values()) > explained.failed
+    assert "first slips: " in text(slips)
+    stream = io.StringIO()
+    Console(file=stream, width=80, force_terminal=False).print(taxonomy_table(explained, title="m"))
+    assert "first: the first unresolved error" in stream.getvalue()

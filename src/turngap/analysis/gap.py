@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from turngap.analysis.chain import Chain, chain
+from turngap.analysis.finish import unfinished
 from turngap.analysis.horizon import Horizon, horizon
 from turngap.analysis.propagation import Propagation, propagation
 from turngap.runs.store import RunStore
@@ -24,6 +25,13 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True):
     propagation: Propagation
     horizon: Horizon
     """Without points where the run does not hold protocol `horizon`."""
+    notes: tuple[str, ...] = ()
+    """What a reader has to know beside it: that the run is not finished."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing at all was measured."""
+        return not (self.chain.links or self.propagation.replays or self.horizon.starts)
 
 
 def gap(store: RunStore, *, seed: int = 0) -> Gap:
@@ -40,6 +48,7 @@ def gap(store: RunStore, *, seed: int = 0) -> Gap:
         chain=links,
         propagation=propagation(store, seed=seed),
         horizon=horizon(store, seed=seed),
+        notes=unfinished(store),
     )
 
 

@@ -25,13 +25,13 @@ import msgspec
 from turngap.analysis.comparable import Overlap, noun, overlap, settings_that_differ
 from turngap.analysis.drop import drop
 from turngap.analysis.figure import columns, interval, plain_name
+from turngap.analysis.finish import unfinished
 from turngap.analysis.rule import Rule
 from turngap.analysis.sample import Sample, measure_of, sample, scorer_of
 from turngap.analysis.sums import Sums, sum_up
 from turngap.analysis.trial import PROTOCOL as ROLLOUT
 from turngap.data import Figure
 from turngap.metrics.interval import LEVEL, Interval, wilson
-from turngap.runs.manifest import COMMANDS
 from turngap.runs.store import RunStore
 
 FORMAT = "turngap-gate/1"
@@ -197,10 +197,8 @@ def _rule(rule: Rule, evidence: _Evidence) -> Ruling:
 
 def _measured(rule: Rule, store: RunStore, summary: Sums, whose: str) -> Sample:
     """The units of a rule's figure in a whole run, or why there are none."""
-    state = store.state()
-    if state != "finished":
-        command = COMMANDS[type(store.settings)]
-        raise _Undecidable(f"the {whose} is not finished ({state}); repeat its turngap {command} command to go on")
+    for sentence in unfinished(store, whose):
+        raise _Undecidable(sentence)
     protocol = _protocol(rule.metric)
     scorer = scorer_of(rule.metric, summary.judges) if protocol in summary.protocols else None
     if scorer is None:

@@ -14,6 +14,7 @@ import msgspec
 
 from turngap.analysis.comparable import can_be_scored_again, contents, noun, settings_that_differ
 from turngap.analysis.figure import FIGURES, Columns, Measure, Unit, columns, compute
+from turngap.analysis.finish import unfinished
 from turngap.analysis.sample import measure_of, sample, scorer_of
 from turngap.analysis.scorer import judges
 from turngap.config import RolloutConfig
@@ -140,8 +141,12 @@ def panel(
         shared=tuple(key for key in everything if key in allowed),
         pairings=tuple(_pairing(stores, name, allowed, seed) for name in names),
         forced=tuple(differences),
-        notes=(*_coverage(runs, len(shared), what), *notes),
+        notes=(*_open(stores, labels), *_coverage(runs, len(shared), what), *notes),
     )
+
+
+def _open(stores: Sequence[RunStore], labels: Sequence[str]) -> list[str]:
+    return [f"{label}: {said}" for label, store in zip(labels, stores, strict=True) for said in unfinished(store)]
 
 
 def _require_several(stores: Sequence[RunStore]) -> None:
@@ -189,10 +194,14 @@ def _names(
         if not without:
             chosen.append(name)
         elif metrics is not None:
+            for said in _open(stores, labels):
+                raise UsageError(f"{name}: not scored yet: {said}")
             raise UsageError(f"{name}: no scores in {', '.join(without)}; score it first, or choose others")
         elif len(without) < len(stores):
             lacking.setdefault(", ".join(without), []).append(name)
     if not chosen:
+        for said in _open(stores, labels):
+            raise UsageError(f"nothing to compare yet: {said}")
         raise UsageError(f"{' and '.join(labels)} have no scored figure in common; choose some with --metrics")
     return chosen, [f"not compared, for {runs} has no scores: {', '.join(names)}" for runs, names in lacking.items()]
 

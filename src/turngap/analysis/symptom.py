@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from turngap.analysis.finish import unfinished
 from turngap.data.reward import Reward, Symptom, SymptomKind
 from turngap.metrics.passk import succeeded
 from turngap.runs.store import RunStore
@@ -54,6 +55,8 @@ class Symptoms(msgspec.Struct, frozen=True, kw_only=True):
     """Kinds that occur, the most frequent in failed trials first."""
     cases: tuple[SymptomCase, ...]
     """In the order of tasks and trials."""
+    notes: tuple[str, ...] = ()
+    """What a reader has to know beside it: that the run is not finished."""
 
     def show(self, name: str) -> tuple[SymptomCase, ...]:
         """The cases of a kind, or of a task."""
@@ -93,6 +96,7 @@ def symptoms(store: RunStore) -> Symptoms:
         without=sum(not case.symptoms for case in failed),
         rows=tuple(sorted(rows, key=lambda row: (-row.failed, -row.succeeded))),
         cases=tuple(cases),
+        notes=unfinished(store),
     )
 
 

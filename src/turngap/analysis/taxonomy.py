@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from turngap.analysis.detector import Finding, Scene, detect
+from turngap.analysis.finish import unfinished
 from turngap.data import Category, Conversation, Failure, Figure, Trajectory, Verdict
 from turngap.metrics.interval import wilson
 from turngap.metrics.matching import Matcher
@@ -102,6 +103,8 @@ class Taxonomy(msgspec.Struct, frozen=True, kw_only=True):
     """Failures that the judge could not be made to name."""
     cases: tuple[Case, ...]
     """Every unresolved error, in the order of the data."""
+    notes: tuple[str, ...] = ()
+    """What a reader has to know beside it: that the run is not finished."""
 
     def show(self, name: str) -> tuple[Case, ...]:
         """The cases of a category, finding, label, tool or conversation."""
@@ -139,6 +142,7 @@ def taxonomy(store: RunStore) -> Taxonomy:
         labelled_by=labelled_by,
         label_errors=label_errors,
         cases=tuple(cases),
+        notes=unfinished(store),
     )
 
 

@@ -24,10 +24,13 @@ def gap(
 
     What single decisions predict for whole conversations beside what was measured, and whether errors breed errors.
     Make the run with --after-failure continue, or little is known of what comes after a failure.
+    Exit code 1 means that nothing was measured.
     """
     with RunStore.open(run) as store:
         found = analyse(store, seed=seed)
     if as_json:
         typer.echo(jsonio.dumps({"run": str(run), **to_document(found)}, indent=2))
-        return
-    console().print(gap_report(found, title=f"{found.model}: {run}"))
+    else:
+        console().print(gap_report(found, title=f"{found.model}: {run}"))
+    if found.empty:
+        raise typer.Exit(1)

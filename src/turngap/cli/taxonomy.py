@@ -13,6 +13,7 @@ import msgspec
 import typer
 
 from turngap import formats, jsonio
+from turngap.analysis.finish import unfinished
 from turngap.analysis.symptom import symptoms
 from turngap.analysis.symptom import to_document as symptom_document
 from turngap.analysis.taxonomy import Taxonomy, taxonomy, to_document
@@ -81,6 +82,8 @@ def explain(
     with RunStore.open(run) as store:
         tally = store.count_trajectories()
         if not tally.good + tally.errored:
+            for sentence in unfinished(store):
+                raise UsageError(f"{run}: no replays yet: {sentence}")
             raise UsageError(f"{run}: no replays; run turngap eval with --protocols replay first")
         found = taxonomy(store)
         model = store.config.model.spec

@@ -214,7 +214,7 @@ def _first_errors(pairs: Sequence[tuple[Subject, Propagation]]) -> Table:
     )
     titles = ("model", "category", "tool that was due", "depth")
     return Table(
-        caption="Where replays first leave the recording: how many replays, by what.",
+        caption="First slips, where replays first leave the recording, put right or not: how many replays, by what.",
         columns=tuple(Column(title=title) for title in titles),
         rows=rows,
     )

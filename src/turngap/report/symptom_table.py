@@ -29,7 +29,7 @@ def symptom_table(found: Symptoms, *, title: str) -> RenderableType:
     notes = ["failed, succeeded: trials that show it. A trial may show several symptoms, or none."]
     if found.without:
         notes.append(f"{found.without} failed trials show none.")
-    return Group(*parts, *(Text(f"- {note}") for note in notes))
+    return Group(*parts, *(Text(f"- {note}") for note in (*found.notes, *notes)))
 
 
 def symptom_cases(cases: Sequence[SymptomCase]) -> RenderableType:

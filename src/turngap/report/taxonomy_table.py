@@ -72,11 +72,14 @@ def _rows(heading: str, rows: Sequence[Row], detail: str) -> Table:
 
 
 def _notes(found: Taxonomy) -> list[Text]:
-    notes = ["first: what failed the workflow; later: further errors behind it. Shares are of failed replays."]
+    notes = [
+        "first: the first unresolved error, which failed the workflow; later: further ones. Shares: of failed replays.",
+        "turngap gap counts first slips: the first call that was not right, put right later or not.",
+    ]
     if found.findings:
         notes.append("a failure may have several findings, or none.")
     if found.without_finding:
         notes.append(f"{found.without_finding} failed replays have no finding beyond their category.")
     if found.label_errors:
         notes.append(f"{found.label_errors} could not be labelled; repeat the command to try again.")
-    return [Text(f"- {note}") for note in notes]
+    return [Text(f"- {note}") for note in (*found.notes, *notes)]
