@@ -69,6 +69,11 @@ class Model(Protocol):
         ...
 
 
+def workers(model: Model, asked_for: int) -> int:
+    """How many requests to have under way: as asked for, but no more than a model in this process says it can use."""
+    return min(asked_for, getattr(model, "concurrency", asked_for))
+
+
 @runtime_checkable
 class Examined(Protocol):
     """A model whose server can be looked at before a run."""

@@ -10,6 +10,7 @@ from turngap.config import EvalConfig
 from turngap.data import Trajectory
 from turngap.engines.local import run_units
 from turngap.errors import UsageError
+from turngap.models.base import workers
 from turngap.protocols.evaluate import Services, examine, model_context
 from turngap.protocols.scoring import matcher_for
 from turngap.protocols.shrink import Case, Setting, Uncut, shrink
@@ -63,7 +64,7 @@ async def shrink_run(
                 found[name] = result = await shrink(conversation, failed[name], setting)
                 services.progress.advance(errored=isinstance(result, Uncut) and result.errored)
 
-            await run_units(iter(wanted), work, concurrency=config.model.concurrency)
+            await run_units(iter(wanted), work, concurrency=workers(model, config.model.concurrency))
         finally:
             await model.aclose()
     return [found[name] for name in wanted]

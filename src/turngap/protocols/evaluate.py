@@ -23,6 +23,7 @@ from turngap.engines.local import run_units
 from turngap.errors import ConfigError, UsageError
 from turngap.judges.base import Judge
 from turngap.models import CallCache, Examined, Model, ModelContext
+from turngap.models.base import workers
 from turngap.protocols import gold, horizon, replay
 from turngap.protocols.intake import take_in, walk
 from turngap.protocols.judging import judge_all, open_judges
@@ -186,8 +187,7 @@ async def _ask_model(store: RunStore, model: Model, config: EvalConfig, progress
     if from_all or (on_gold and predicted.good < total) or (closed_loop and replayed.good < conversations):
         progress.stage(f"start {model.label}", 0)
         await examine(store, model)
-    # A model in this process may have its own limit: asking it more often would only queue.
-    concurrency = min(config.model.concurrency, getattr(model, "concurrency", config.model.concurrency))
+    concurrency = workers(model, config.model.concurrency)
     if on_gold:
         progress.stage("predict", total, predicted.good, predicted.errored)
         await _predict_all(store, model, progress, concurrency)

@@ -26,6 +26,7 @@ from turngap.engines.base import Progress
 from turngap.engines.local import run_units
 from turngap.errors import ConfigError, UsageError
 from turngap.models import Examined, Model, ModelContext, Request, Seat
+from turngap.models.base import workers
 from turngap.protocols import floors, rollout
 from turngap.protocols.capture import capture
 from turngap.protocols.evaluate import Services
@@ -234,7 +235,11 @@ async def _play_all(
         trials.put_reward(name, trial, reward, _key(cast.grader, task, trajectory), player=player)
         progress.advance(errored=isinstance(reward, Failure), usage=trajectory.usage)
 
-    await run_units((key for key in wanted if key not in kept), work, concurrency=store.rollout.model.concurrency)
+    await run_units(
+        (key for key in wanted if key not in kept),
+        work,
+        concurrency=workers(cast.model, store.rollout.model.concurrency),
+    )
 
 
 async def _grade_and_score(
