@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from talk import Phone, play, said, told
 
 from turngap.config import ModelConfig
@@ -29,6 +33,7 @@ from turngap.data.asking import ANYTHING_ELSE, GO_AHEAD, HANDED_OVER, question
 from turngap.errors import UsageError
 from turngap.formats import tasks
 from turngap.users import Part, build
+from turngap.users.faults import examine
 from turngap.users.scripted import ScriptedUser
 
 INTENT = Intent(
@@ -167,6 +172,55 @@ async def test_patience_ends() -> None:
     *_, last = await say(again, *[question(["email"])] * 4)
     assert again.left is Termination.OUT_OF_SCOPE
     assert last.startswith("I have already told you")
+
+
+async def test_a_yes_is_not_withheld_for_lack_of_patience() -> None:
+    """USR-01: who is asked again for what it told, and for a yes beside it, answers both and stays."""
+    asking = user()
+    *_, last = await say(asking, *[f"{question(['email'])} {GO_AHEAD}"] * 6)
+    assert last == "Yes, please. My email is ada@example.com."
+    assert asking.left is None
+
+
+async def test_waiting_is_worded_in_turn() -> None:
+    """Who waits does not say the same twice in a row."""
+    patient = ScriptedUser(Task(id="t", intent=INTENT), patience=5)
+    _, *waiting, last = await say(patient, *["I am working on it."] * 5)
+    assert all(one != other for one, other in pairwise(waiting))
+    assert last.endswith("###STOP###")
+
+
+_TALK = (
+    "I am working on it.",
+    "One moment please.",
+    "The weather is nice.",
+    "Your booking has been moved.",
+    "I am sorry, that is not possible.",
+    "I cannot do that. Would you like me to transfer you to a human agent instead?",
+    "How deep is the sea?",
+    "What is it for, and which colour would you like?",
+    question(["email"]),
+    question(["date"], ["zip"]),
+    f"{question(['email'])} {GO_AHEAD}",
+    f"I move it to 2 May. {GO_AHEAD}",
+    "How can I help you today?",
+    ANYTHING_ELSE,
+    "{}",
+)
+
+
+@given(st.lists(st.sampled_from(_TALK), min_size=1, max_size=16), st.integers(1, 6))
+async def test_usr_10_whatever_an_agent_says_it_is_not_the_users_fault(talk: list[str], patience: int) -> None:
+    """USR-10: what this user says by its rules, its fillers among it, is never taken for a fault of the user."""
+    intent = msgspec.structs.replace(
+        INTENT,
+        insist=("Please!", "I really need this today."),
+        changes=(Change(says="Make it 3 May instead.", when="confirm", facts=(Fact(slot="date", value="3 May"),)),),
+    )
+    action = Action(name="move_booking", arguments={"booking_id": "BK-1042"})
+    task = Task(id="t", intent=intent, criteria=Criteria(actions=(action,)))
+    trajectory, _ = await play(talk, ScriptedUser(task, patience=patience), task, steps=len(talk))
+    assert examine(trajectory, task) == ()
 
 
 async def test_reports_do_not_end_it_at_once() -> None:

@@ -101,6 +101,17 @@ def test_saying_the_opening_again() -> None:
     assert kinds(trial("Hi.", says("Shall I?"), "Yes, please do.", says("And a note?"), "Yes, please do.")) == []
 
 
+def test_usr_10_waiting_is_no_lapse_however_often() -> None:
+    """USR-10: words that name nothing may come again unasked, whoever says them; at the start they may not."""
+    waiting = says("I will look into it.")
+    for words in ("All right. Please go on if there is anything left to do.", "Okay, thank you, I'll wait."):
+        assert kinds(trial("Please move BK-10423.", waiting, words, waiting, words)) == []
+    opening = "Hello, can you help me?"
+    assert kinds(trial(opening, waiting, opening)) == [("repeats_itself", 2)]
+    fact = "It is for two people, by the way."
+    assert kinds(trial("Hi.", waiting, fact, waiting, fact)) == [("repeats_itself", 3)]
+
+
 @pytest.mark.parametrize(
     ("text", "kind"),
     [

@@ -16,6 +16,7 @@ import msgspec
 from turngap import jsonio
 from turngap.data import Acted, Action, Spoken, Task, ToolCall, Trajectory, UserMessage
 from turngap.data.task import is_write
+from turngap.users.filler import goes_along
 from turngap.users.hearing import hear
 from turngap.users.lapse import Lapse, LapseKind
 from turngap.users.signals import parse
@@ -166,7 +167,8 @@ def _repeats(turns: Sequence[_Turn]) -> Iterator[Lapse]:
     for index, turn in enumerate(turns):
         words = _plain(parse(turn.text)[0])
         for earlier in turns[:index]:
-            if len(words) >= _REPEATED and words == _plain(parse(earlier.text)[0]) and not _asked_again(turn, earlier):
+            same = len(words) >= _REPEATED and words == _plain(parse(earlier.text)[0])
+            if same and not _asked_again(turn, earlier) and not _waits(words, earlier):
                 detail = f"says again, word for word, what it said in turn {earlier.number}: {_cut(turn.text)}"
                 yield Lapse(kind=LapseKind.REPEATS_ITSELF, turn=turn.number, detail=detail)
                 break
@@ -178,6 +180,11 @@ def _asked_again(turn: _Turn, earlier: _Turn) -> bool:
         return _WISH.search(turn.agent) is not None
     heard = hear(turn.agent)
     return bool(heard.asks or heard.asks_yes)
+
+
+def _waits(words: Sequence[str], earlier: _Turn) -> bool:
+    """Whether words that name nothing come again; at the start, they are what the conversation begins with."""
+    return earlier.number > 1 and goes_along(words)
 
 
 def _breaks(turns: Sequence[_Turn], task: Task) -> Iterator[Lapse]:

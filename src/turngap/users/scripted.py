@@ -35,19 +35,19 @@ from turngap.data.asking import answer, asked, slots_known, spell, spoken
 from turngap.errors import UsageError
 from turngap.models import ModelContext
 from turngap.users import intent as intents
+from turngap.users.filler import GO_ON
 from turngap.users.hearing import Heard, hear, last_words
 from turngap.users.lapse import Lapse
 from turngap.users.signals import sign
 from turngap.users.simulator import Hands, Part
 
-VERSION = 1
+VERSION = 2
 """Raised when the same intent would be acted out differently."""
 PATIENCE = 3
 """Replies in a row that bring nothing new, before it leaves."""
 
 _YES = "Yes, please."
 _NO = "No, thank you."
-_GO_ON = "All right. Please go on if there is anything left to do."
 _THANKS = "Thank you."
 _UNCLEAR = "I am afraid I do not know. Please use what you have on file."
 _LOOKS = re.compile(r"^(get|check|can|run|show)_")
@@ -82,6 +82,7 @@ class ScriptedUser:
         self._own_actions = [action for action in task.criteria.actions if action.requestor == "user"]
         self._patience = patience
         self._idle = 0
+        self._waited = 0
         self._replies = 0
         self._opened = False
 
@@ -158,11 +159,12 @@ class ScriptedUser:
     def _tell(self, heard: Heard, told: list[str]) -> str:
         new = [words for words in told if words not in self._told]
         self._told.update(told)
+        if heard.asks_yes:
+            # Whoever leaves instead of saying yes or no takes the agent's last step away from it.
+            return " ".join([self._decide(heard), *told])
         self._idle = 0 if new else self._idle + 1
         if self._idle >= self._patience:
             return self._leave(Termination.OUT_OF_SCOPE, "I have already told you all I know.")
-        if heard.asks_yes:
-            told = [self._decide(heard), *told]
         return " ".join(told)
 
     def _wait(self, heard: Heard) -> str:
@@ -174,7 +176,9 @@ class ScriptedUser:
             return self._leave(Termination.USER_STOP, self._intent.closing)
         if heard.asks:
             return _UNCLEAR
-        return f"{_THANKS} {_GO_ON}" if heard.reports else _GO_ON
+        words = GO_ON[self._waited % len(GO_ON)]
+        self._waited += 1
+        return f"{_THANKS} {words}" if heard.reports else words
 
     # What it wants.
 
