@@ -19,7 +19,7 @@ from turngap.data import (
     Trajectory,
     UserMessage,
 )
-from turngap.data.reward import Reward
+from turngap.data.reward import Mismatch, Reward
 from turngap.data.task import Action, Component, Criteria, EnvAssertion
 from turngap.domains import LiveDomain, LiveWorld
 from turngap.domains.api import Domain, State, Table, assertion, write
@@ -85,6 +85,17 @@ def test_a_wrong_state_is_explained_by_record_and_field() -> None:
     reward = _grade(task(1), other, SAID)
     assert reward.value == 0.0
     assert reward.detail == 'DB: wanted -> found: bookings[BK-1].date: "2031-05-02" -> "2031-05-03"'
+
+
+def test_places_that_differ_are_kept_field_by_field() -> None:
+    """Beside the line for readers: record, field, what was wanted and what was found; none where all is as wanted."""
+    other = ToolCall(name="move_booking", arguments={"booking_id": "BK-1", "date": "2031-05-03"})
+    reward = _grade(task(1), other, SAID)
+    assert reward.mismatches == (
+        Mismatch(record="bookings[BK-1]", field="date", wanted='"2031-05-02"', found='"2031-05-03"'),
+    )
+    assert reward.mismatched == 1
+    assert _grade(task(1), MOVE, SAID).mismatches == ()
 
 
 def test_a_fact_that_is_not_said_costs_the_reward_and_is_named() -> None:
@@ -194,6 +205,27 @@ def test_assertions_are_asked_of_the_final_state() -> None:
     unknown = Criteria(env_assertions=(EnvAssertion(name="is_wet"),), reward_basis=(Component.ENV_ASSERTION,))
     with pytest.raises(DataFault, match="is_wet"):
         _grade(Task(id="p", criteria=unknown), domain=PIER)
+
+
+@write
+def storm(pier: Pier) -> str:
+    """Take all berths away."""
+    for berth in list(pier.berths):
+        pier.berths.remove(berth)
+    return "gone"
+
+
+def test_of_many_places_the_first_are_kept_and_all_are_counted() -> None:
+    """A trial that ruins a whole table does not fill the run with it; a record that is gone has no other value."""
+    berths = {f"{number:03}": {"open": True, "note": "x" * 1000} for number in range(100)}
+    long = Domain(name="pier", policy="", state=Pier, tools=[storm], database={"berths": berths})
+    one = Task(id="p", criteria=Criteria(reward_basis=(Component.DB,)))
+    reward = _grade(one, ToolCall(name="storm", arguments={}), domain=long)
+    assert (len(reward.mismatches), reward.mismatched) == (40, 100)
+    first = reward.mismatches[0]
+    assert (first.record, first.field, first.found) == ("berths[000]", "", None)
+    assert first.wanted is not None
+    assert len(first.wanted) < 500
 
 
 def test_sentences_go_to_the_judge_with_the_conversation() -> None:

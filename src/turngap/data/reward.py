@@ -64,6 +64,19 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
     """What is missing, in one line for readers; empty where nothing is."""
 
 
+class Mismatch(msgspec.Struct, frozen=True, kw_only=True):
+    """One place in which a trial left the database otherwise than wanted. Values are JSON, shortened where long."""
+
+    record: str
+    """Table and key, ``orders[#W1]``; the name alone for a field of the state itself."""
+    field: str = ""
+    """Where in the record, ``items[0].price``; empty for the whole record."""
+    wanted: str | None = None
+    """None where there should be nothing."""
+    found: str | None = None
+    """None where nothing is there."""
+
+
 class Reward(msgspec.Struct, frozen=True, kw_only=True, tag="reward"):
     """What a grader says of one trial."""
 
@@ -73,6 +86,10 @@ class Reward(msgspec.Struct, frozen=True, kw_only=True, tag="reward"):
     """Name of the component (``DB``, ``COMMUNICATE``, see `turngap.data.task.Component`) -> what was found."""
     tau2: dict[str, Any] | None = None
     """The verdict of tau2's own scoring (``reward`` and its parts), lenient places included; None where it has none."""
+    mismatches: tuple[Mismatch, ...] = ()
+    """How the database differs from the one wanted: the first places of `mismatched`."""
+    mismatched: int = 0
+    """How many places there are."""
     symptoms: tuple[Symptom, ...] = ()
     """What went wrong, in the order of events. A trial can fail without any, and have some and be a success."""
 

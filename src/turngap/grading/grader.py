@@ -12,13 +12,14 @@ missing, and has no `CONSTRAINT`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from turngap.data import Task, Termination, Trajectory
 from turngap.data.reward import Grade, Reward
 from turngap.data.task import Component
 from turngap.domains import LiveDomain, LiveWorld
+from turngap.domains.difference import Difference
 from turngap.domains.tau2.domain import Tau2Domain
 from turngap.domains.tau2.verdict import verdict
 from turngap.errors import DataFault, JudgeError
@@ -26,7 +27,7 @@ from turngap.grading.doing import Deeds, called, made
 from turngap.grading.saying import spoken, unsaid
 from turngap.grading.symptom import symptoms
 from turngap.grading.trial import Trial
-from turngap.grading.wanted import Wanted, cut
+from turngap.grading.wanted import Wanted, cut, mismatches, told
 from turngap.judges.sentences import SentenceCase, SentenceJudge
 
 VERSION = 2
@@ -75,7 +76,8 @@ class RewardGrader:
             calls=made(trajectory),
             deeds=self._deeds_of(domain),
         )
-        found = {component: (holds, detail) for component, holds, detail in _by_rule(trial)}
+        differences = trial.wanted.differences(world)
+        found = {component: (holds, detail) for component, holds, detail in _by_rule(trial, differences)}
         if task.criteria.nl_assertions and (self._judge is not None or Component.NL_ASSERTION in basis):
             found[Component.NL_ASSERTION] = await self._sentences(trial)
         for component in basis:
@@ -96,6 +98,8 @@ class RewardGrader:
             value=value,
             components=grades,
             tau2=_by_tau2(task, domain, trajectory),
+            mismatches=mismatches(differences),
+            mismatched=len(differences),
             symptoms=symptoms(trial, broken, failed=value < 1),
         )
 
@@ -131,12 +135,11 @@ class RewardGrader:
         return not broken, "; ".join(broken)
 
 
-def _by_rule(trial: Trial) -> Iterator[Found]:
+def _by_rule(trial: Trial, differences: Sequence[Difference]) -> Iterator[Found]:
     """The components that need no judge, where the task has something for them."""
     criteria = trial.task.criteria
-    difference = trial.wanted.differs(trial.world)
-    notes = map(str, trial.wanted.refused) if difference else ()
-    yield Component.DB, not difference, "; ".join(filter(None, (difference, *notes)))
+    notes = map(str, trial.wanted.refused) if differences else ()
+    yield Component.DB, not differences, "; ".join(filter(None, (told(differences), *notes)))
     if criteria.communicate:
         missing = unsaid(criteria.communicate, (text for _, text in spoken(trial.trajectory)))
         yield Component.COMMUNICATE, not missing, f"not said: {'; '.join(missing)}" if missing else ""

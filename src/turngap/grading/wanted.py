@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from turngap import jsonio
 from turngap.data import Action, Task
+from turngap.data.reward import Mismatch
 from turngap.domains import LiveDomain, LiveWorld
+from turngap.domains.difference import Difference
 from turngap.domains.frozen import thaw
 from turngap.domains.state import State
 from turngap.domains.tau2.world import Tau2World
 
 _MOST = 6  # differences that a detail names
 _MOST_SHOWN = 120
+_MOST_KEPT = 40  # differences that a reward keeps
+_LONGEST_VALUE = 400
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -50,19 +55,38 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
                 refused.append(Refused(index, action, result.content))
         return cls(world=world, refused=tuple(refused))
 
-    def differs(self, world: LiveWorld) -> str:
-        """How another world differs from the one wanted, in one line; empty where it does not.
+    def differences(self, world: LiveWorld) -> tuple[Difference, ...]:
+        """How another world differs from the one wanted, on the way from this one to that; empty where it does not.
 
         In worlds of tau2 the order of lists means nothing: its tools keep lists as they were given, so that passengers
         named in another order would be another booking.
         """
         if world.digest() == self.world.digest():
-            return ""
+            return ()
         if isinstance(world, Tau2World) and isinstance(self.world, Tau2World) and _alike(self.world.state, world.state):
-            return ""
-        found = self.world.diff(world)
-        more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
-        return f"wanted -> found: {'; '.join(cut(str(one)) for one in found[:_MOST])}{more}"
+            return ()
+        return self.world.diff(world)
+
+
+def told(found: Sequence[Difference]) -> str:
+    """Differences from the world wanted, in one line; empty where there is none."""
+    if not found:
+        return ""
+    more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return f"wanted -> found: {'; '.join(cut(str(one)) for one in found[:_MOST])}{more}"
+
+
+def mismatches(found: Sequence[Difference]) -> tuple[Mismatch, ...]:
+    """Differences from the world wanted as a reward keeps them: the first ones, long values shortened."""
+    return tuple(
+        Mismatch(
+            record=f"{one.table}[{one.key}]" if one.table else one.key,
+            field=one.path,
+            wanted=None if one.kind == "added" else cut(jsonio.dumps(one.before), _LONGEST_VALUE),
+            found=None if one.kind == "removed" else cut(jsonio.dumps(one.after), _LONGEST_VALUE),
+        )
+        for one in found[:_MOST_KEPT]
+    )
 
 
 def cut(text: str, length: int = _MOST_SHOWN) -> str:
