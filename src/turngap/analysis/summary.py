@@ -18,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from turngap.analysis.agreement import Agreement, AskedAgain, about_judging, agreement, asked_again
 from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, Measure, Unit, compute, figure_name
 from turngap.analysis.horizon import HorizonPoint, horizon
 from turngap.analysis.remark import (
@@ -30,10 +31,9 @@ from turngap.analysis.remark import (
 )
 from turngap.analysis.scorer import judges as judges_of
 from turngap.config import FURTHER, PROTOCOLS
-from turngap.data import Cause, Failure, Figure, Score, Spending, decisions
+from turngap.data import Cause, Figure, Score, Spending, decisions
 from turngap.data.prediction import RECORDED_CAUSES
 from turngap.errors import HarnessFault
-from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
 from turngap.protocols.horizon import starts
 from turngap.protocols.scoring import scored_with
 from turngap.protocols.stock import Answers, answers
@@ -65,30 +65,6 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     def errored(self) -> int:
         """Units that could not be measured, and so stand in no denominator."""
         return sum(count for cause, count in self.causes.items() if Cause(cause).errored)
-
-
-class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """How far several judges agree on the units that all of them judged."""
-
-    judges: tuple[str, ...]
-    n: int
-    observed: float | None
-    """Share of pairs of verdicts on one unit that are equal; None without units."""
-    kappa: float | None
-    """Cohen's for two judges, Fleiss' for more; None where it is not defined (no units, or one verdict throughout)."""
-    ci95: tuple[float, float] | None
-    """Of kappa."""
-
-
-class AskedAgain(msgspec.Struct, frozen=True, kw_only=True):
-    """Verdicts that could not be read at the first try, beside the others: retries may select easy cases."""
-
-    n: int
-    success: float | None
-    """Share of success among them; None without any."""
-    first_try_n: int
-    first_try_success: float | None
-    """Share of success among verdicts read at the first try."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,8 +157,8 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
         ledger=ledger,
         missing=_missing(rows, judges, _expected(store, rows, n)),
         tokenizers=dict(sorted(rows["text"].tokenizers.items())) if "text" in rows else {},
-        agreement=_agreement(rows, judges, seed),
-        asked_again=_asked_again(store, judges),
+        agreement=agreement(lambda scorer: _successes(rows[scorer]), judges, seed),
+        asked_again=asked_again(store, judges),
         tool_parser={name: scored_with(store, name)["tool_parser"] for name in protocols},
         answers=answers(store),
         spending=msgspec.structs.replace(
@@ -229,6 +205,10 @@ def _collect(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, 
 
 def _place(unit: Unit) -> tuple[str, int]:
     return unit.conversation, unit.decision
+
+
+def _successes(rows: _Rows) -> dict[tuple[str, int], float]:
+    return {_place(unit): unit.values["success"] for unit in rows.units}
 
 
 def _add(rows: _Rows, scorer: str, score: Score) -> None:
@@ -331,51 +311,6 @@ def _missing(
     return found
 
 
-def _agreement(rows: Mapping[str, _Rows], judges: Mapping[str, tuple[str, ...]], seed: int) -> dict[str, Agreement]:
-    found: dict[str, Agreement] = {}
-    for protocol, names in judges.items():
-        if len(names) < 2:
-            continue
-        outcomes = [
-            {_place(unit): unit.values["success"] for unit in rows[f"{protocol}:{name}"].units} for name in names
-        ]
-        common = sorted(set(outcomes[0]).intersection(*outcomes[1:]))
-        verdicts = [[one[unit] for unit in common] for one in outcomes]
-        if len(names) == 2:
-            beyond_chance = cohen_kappa(verdicts[0], verdicts[1], seed=seed)
-        else:
-            beyond_chance = fleiss_kappa(list(zip(*verdicts, strict=True)), seed=seed)
-        found[protocol] = Agreement(
-            judges=names,
-            n=len(common),
-            observed=beyond_chance.observed,
-            kappa=beyond_chance.kappa,
-            ci95=beyond_chance.ci95,
-        )
-    return found
-
-
-def _asked_again(store: RunStore, judges: Mapping[str, Sequence[str]]) -> dict[str, AskedAgain]:
-    found: dict[str, AskedAgain] = {}
-    for protocol, names in judges.items():
-        for judge in names:
-            if judge == "rules":
-                continue
-            first, again = Counter[bool](), Counter[bool]()
-            for conversation in store.conversation_ids():
-                for _, verdict in store.verdicts(judge, protocol, conversation).values():
-                    # Verdicts that were never asked for (nothing to judge) say nothing about the judge.
-                    if not isinstance(verdict, Failure) and verdict.asks:
-                        (again if verdict.asks > 1 else first)[verdict.success] += 1
-            found[f"{protocol}@{judge}"] = AskedAgain(
-                n=again.total(),
-                success=again[True] / again.total() if again else None,
-                first_try_n=first.total(),
-                first_try_success=first[True] / first.total() if first else None,
-            )
-    return found
-
-
 def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterator[str]:
     yield from about_reading(store, summary.answers)
     yield from about_scoring(store, summary.tool_parser)
@@ -392,22 +327,4 @@ def _notes(summary: Summary, store: RunStore, reasons: Iterable[str]) -> Iterato
     yield from about_errors(reasons)
     if "replay" in summary.protocols:
         yield from about_repairs(store)
-    yield from _judging(summary)
-
-
-def _judging(summary: Summary) -> Iterator[str]:
-    """How hard verdicts were to get, and how far those who gave them agree."""
-    for scorer, again in summary.asked_again.items():
-        if again.success is not None:
-            first = "-" if again.first_try_success is None else f"{again.first_try_success:.1%}"
-            yield (
-                f"{scorer} had to be asked again for {again.n} verdicts, of which {again.success:.1%} are a success; "
-                f"of its {again.first_try_n} others {first}"
-            )
-    for protocol, agreement in summary.agreement.items():
-        kappa = "not defined" if agreement.kappa is None else f"{agreement.kappa:.2f}"
-        same = "-" if agreement.observed is None else f"{agreement.observed:.1%}"
-        method = "Cohen" if len(agreement.judges) == 2 else "Fleiss"
-        yield (
-            f"{protocol}: {', '.join(agreement.judges)} agree on {same} of {agreement.n} units ({method} kappa {kappa})"
-        )
+    yield from about_judging(summary.asked_again, summary.agreement)
