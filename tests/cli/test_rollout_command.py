@@ -65,6 +65,18 @@ def test_the_table_says_what_counted(tasks: Path, tmp_path: Path, capsys: Any) -
     assert max(map(len, out.splitlines())) <= 80
 
 
+def test_the_table_says_why_trials_failed(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """Symptoms with an example and the command that lists them; `score` says the same; nothing where none failed."""
+    assert _rollout(tasks, tmp_path / "run", model="baseline/transfer") == 0
+    out = capsys.readouterr().out
+    assert "why trials failed, 3 of 3" in out and "needless_transfer" in out and "task move-1, trial 0" in out
+    assert f"turngap taxonomy {tmp_path / 'run'} --show missing_write" in out
+    assert execute(["score", str(tmp_path / "run")]) == 0
+    assert "why trials failed, 3 of 3" in capsys.readouterr().out
+    assert _rollout(tasks, tmp_path / "good") == 0
+    assert "why trials failed" not in capsys.readouterr().out
+
+
 def test_repeating_the_command_plays_nothing_again(tasks: Path, tmp_path: Path, capsys: Any) -> None:
     """RUN-12: a resumed run says the same byte for byte; more trials are added to it."""
     assert _rollout(tasks, tmp_path / "run", "--json") == 0

@@ -64,6 +64,11 @@ class Symptoms(msgspec.Struct, frozen=True, kw_only=True):
             case for case in self.cases if case.task == name or any(symptom.kind == name for symptom in case.symptoms)
         )
 
+    def example(self, kind: SymptomKind) -> SymptomCase | None:
+        """The first failed trial that shows a kind."""
+        showing = (case for case in self.cases if any(symptom.kind is kind for symptom in case.symptoms))
+        return next((case for case in showing if not succeeded(case.reward)), None)
+
 
 def symptoms(store: RunStore) -> Symptoms:
     """Count the symptoms of a run of trials.

@@ -14,14 +14,15 @@ import typer
 
 from turngap import jsonio
 from turngap.analysis.rollout import RolloutSummary, summarise, to_document
+from turngap.analysis.symptom import Symptoms, symptoms
 from turngap.cli import interrupt, settings
 from turngap.cli.eval import opened
 from turngap.cli.progress import Terminal
 from turngap.cli.say import say
-from turngap.config import RolloutConfig
 from turngap.protocols.evaluate import Services
 from turngap.protocols.trials import roll_out
 from turngap.report.rollout_table import rollout_table
+from turngap.report.symptom_table import why_command
 from turngap.report.table import console
 from turngap.runs.store import RunStore
 
@@ -167,16 +168,21 @@ def conclude(directory: Path, *, max_errored: int, max_user_errors: int, as_json
         config = store.rollout
         summary = summarise(store, seed=config.seed)
         store.write_metrics(to_document(summary))
-    show(summary, directory, config, as_json=as_json)
+        why = symptoms(store)
+    show(summary, why, directory, as_json=as_json)
     n = summary.n
     if n["errored"] + n["missing"] > max_errored or n["user_errors"] > max_user_errors:
         raise typer.Exit(1)
 
 
-def show(summary: RolloutSummary, directory: Path, config: RolloutConfig, *, as_json: bool) -> None:
+def show(summary: RolloutSummary, why: Symptoms, directory: Path, *, as_json: bool) -> None:
     """Print a summary to standard output, and where the run lies to standard error."""
     if as_json:
         typer.echo(jsonio.dumps({"run": str(directory), **to_document(summary)}, indent=2))
         return
-    console().print(rollout_table(summary, title=f"{summary.model} in {config.domain}"))
+    title = f"{summary.model} in {summary.domain}"
+    console().print(rollout_table(summary, title=title, why=why))
+    if command := why_command(why, str(directory)):
+        # Not part of the table, which would break it at the terminal's edge.
+        say(f"why trials failed, one by one: {command}")
     say(f"run: {directory}", err=True)

@@ -15,20 +15,31 @@ from rich.table import Table
 from rich.text import Text
 
 from turngap.analysis.rollout import FLOORS, RolloutSummary, TaskRow
+from turngap.analysis.symptom import Symptoms
 from turngap.analysis.trial import SCENARIOS, measure_of
 from turngap.data import Cause, Figure
+from turngap.report.symptom_table import why_failed
 from turngap.report.table import interval, percent
 
 _TASKS = 20  # tasks that are shown, those with the fewest successes first; all of them are in --json
 
 
-def rollout_table(summary: RolloutSummary, *, title: str) -> RenderableType:
-    """One run: figures, scenarios, how trials ended, tasks, notes."""
+def rollout_table(summary: RolloutSummary, *, title: str, why: Symptoms | None = None) -> RenderableType:
+    """One run: figures, scenarios, how trials ended, why they failed, tasks, notes.
+
+    Args:
+        summary: the figures.
+        title: first line.
+        why: what went wrong, where it is to be said.
+    """
     parts: list[RenderableType] = [Text(title, style="bold"), Text(_sizes(summary)), Text(), *_figures(summary)]
     scenarios = [name for name in SCENARIOS if f"pass^1[{name}]" in summary.metrics]
     if len(scenarios) > 1:
         parts += [Text(), _scenarios(summary, scenarios)]
-    parts += [Text(), _ledger(summary), Text(), *_tasks(summary.per_task)]
+    parts += [Text(), _ledger(summary)]
+    if why is not None and (block := why_failed(why)) is not None:
+        parts += [Text(), block]
+    parts += [Text(), *_tasks(summary.per_task)]
     return Group(*parts, Text(), _lines((*_facts(summary), *summary.notes)))
 
 

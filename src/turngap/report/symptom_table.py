@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 from rich import box
@@ -11,6 +12,8 @@ from rich.text import Text
 
 from turngap.analysis.symptom import SymptomCase, Symptoms
 from turngap.report.harmless import one_line
+
+_KINDS = 6  # kinds that the summary of a run names
 
 
 def symptom_table(found: Symptoms, *, title: str) -> RenderableType:
@@ -30,6 +33,39 @@ def symptom_table(found: Symptoms, *, title: str) -> RenderableType:
     if found.without:
         notes.append(f"{found.without} failed trials show none.")
     return Group(*parts, *(Text(f"- {note}") for note in (*found.notes, *notes)))
+
+
+def why_failed(found: Symptoms) -> RenderableType | None:
+    """The kinds that failed trials show, each with an example; None where none failed."""
+    if not found.failed:
+        return None
+    parts: list[RenderableType] = [Text(f"why trials failed, {found.failed} of {found.trials}", style="italic")]
+    rows = [row for row in found.rows if row.failed]
+    if rows:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("symptom", no_wrap=True)
+        for name in ("failed", "%", "tasks"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("for example", overflow="fold")
+        for row in rows[:_KINDS]:
+            case = found.example(row.name)
+            example = "" if case is None else f"task {one_line(case.task)}, trial {case.trial}"
+            share = f"{100 * row.failed / found.failed:.1f}"
+            table.add_row(Text(row.name.value), str(row.failed), share, str(row.tasks), Text(example))
+        parts.append(table)
+    if len(rows) > _KINDS:
+        parts.append(Text(f"{len(rows) - _KINDS} more kinds are rarer"))
+    if found.without:
+        parts.append(Text(f"{found.without} of them show no symptom"))
+    return Group(*parts)
+
+
+def why_command(found: Symptoms, run: str) -> str | None:
+    """The command that lists failed trials of a run with their evidence, the most frequent kind; None without any."""
+    if not found.failed:
+        return None
+    shown = f" --show {found.rows[0].name}" if found.rows and found.rows[0].failed else ""
+    return f"turngap taxonomy {shlex.quote(run)}{shown}"
 
 
 def symptom_cases(cases: Sequence[SymptomCase]) -> RenderableType:
