@@ -93,14 +93,18 @@ class DateGrader:
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
         self.graded: list[str] = []
+        self.beside: list[bool] = []
 
     def identity(self) -> dict[str, Any]:
         return {"grader": "date"}
 
-    async def grade(self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld) -> Reward:
+    async def grade(
+        self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld, *, beside: bool = True
+    ) -> Reward:
         if self.error is not None:
             raise self.error
         self.graded.append(task.id)
+        self.beside.append(beside)
         wanted = domain.world(0, task.initial_state)
         for action in task.criteria.actions:
             wanted.call(action.call())

@@ -40,7 +40,10 @@ class _Tau2Grader:
     def identity(self) -> dict[str, Any]:
         return {"kind": "tau2"}
 
-    async def grade(self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld) -> Reward:
+    async def grade(
+        self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld, *, beside: bool = True
+    ) -> Reward:
+        del beside
         assert isinstance(domain, Tau2Domain)
         found = verdict(domain, task, trajectory)
         return Reward(value=found["reward"], tau2=found)

@@ -102,6 +102,33 @@ def test_rewards_are_tau2s_own() -> None:
         assert least <= sum(reward.value for reward in rewards) <= most
 
 
+def test_a_task_without_a_reference_is_beyond_the_reference() -> None:
+    """Of tau2's mock tasks one wants a state and names no action that leads there; tau2's evaluator says the same.
+
+    Whoever makes the call that is meant gets the reward by both.
+    """
+    domain = domains.build("tau2:mock")
+    assert isinstance(domain, Tau2Domain)
+    tasks = _tasks(domain)
+    rewards = _graded(domain, tasks, "baseline/reference")
+    assert [reward.value for reward in rewards] == [reward.tau2 and reward.tau2["reward"] for reward in rewards]
+    lost = [task for task, reward in zip(tasks, rewards, strict=True) if reward.value < 1]
+    assert [(task.id, task.criteria.actions) for task in lost] == [("update_task_with_history_and_env_assertions", ())]
+    (task,) = lost
+    world = domain.world(0, task.initial_state)
+    call = ToolCall(name="update_task_status", arguments={"task_id": "task_2", "status": "completed"})
+    events: list[Event] = [
+        Spoken(message=UserMessage(content="Please mark it as completed.")),
+        Acted(message=AssistantMessage(calls=(call,)), results=(world.call(call),)),
+        Acted(message=AssistantMessage(content="It is marked as completed.")),
+    ]
+    trajectory = Trajectory(
+        conversation=task.id, events=tuple(events), metadata={"termination": Termination.USER_STOP.value}
+    )
+    reward = asyncio.run(RewardGrader().grade(task, domain, trajectory, world))
+    assert (reward.value, reward.tau2 and reward.tau2["reward"]) == (1.0, 1.0)
+
+
 def test_recorded_airline_runs_get_their_rewards_and_every_failure_a_symptom(shared: Path) -> None:
     """All 100 recorded tau-bench runs are graded as they were, and no failed one is without a symptom."""
     domain = domains.build("tau2:airline")

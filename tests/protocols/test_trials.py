@@ -215,6 +215,7 @@ async def test_a_reward_is_given_once_and_with_the_world_as_it_was_left(tmp_path
         first = DateGrader()
         await perform(store, _cast(good, first), Quiet())
         assert len(first.graded) == 6 + 2 * 3  # and the two floors
+        assert first.beside == [True] * 6 + [False] * 6
         rows = _rows(store)
         store._database.write("DELETE FROM reward WHERE task = 'move-2' AND trial = 1")
         second = DateGrader()

@@ -53,7 +53,9 @@ class RewardGrader:
         """The version of the rules, and the judge."""
         return {"grader": "reward", "version": VERSION, "judge": self._judge.identity() if self._judge else None}
 
-    async def grade(self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld) -> Reward:
+    async def grade(
+        self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld, *, beside: bool = True
+    ) -> Reward:
         """Grade one trial.
 
         Args:
@@ -61,6 +63,7 @@ class RewardGrader:
             domain: where it took place.
             trajectory: what was said and done.
             world: as the trial left it.
+            beside: whether tau2's own figure is wanted too, where there is one.
 
         Raises:
             JudgeError, EndpointError: sentences count and no verdict on them could be had.
@@ -97,7 +100,7 @@ class RewardGrader:
         return Reward(
             value=value,
             components=grades,
-            tau2=_by_tau2(task, domain, trajectory),
+            tau2=_by_tau2(task, domain, trajectory) if beside else None,
             mismatches=mismatches(differences),
             mismatched=len(differences),
             symptoms=symptoms(trial, broken, failed=value < 1),

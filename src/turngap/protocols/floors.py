@@ -49,7 +49,8 @@ async def _floor(store: RunStore, domain: LiveDomain, grader: Grader, name: str,
         if isinstance(played, Failure):
             found.append(rollout.score(task, 0, played, played, ()))
         else:
-            reward = await graded(grader, task, domain, played.trajectory, played.world)
+            # Nobody looks at what others would give, which may cost far more than the trial.
+            reward = await graded(grader, task, domain, played.trajectory, played.world, beside=False)
             # How long it took is of no interest, and would make equal runs differ.
             trajectory = msgspec.structs.replace(played.trajectory, seconds=0.0)
             found.append(rollout.score(task, 0, trajectory, reward, ()))

@@ -26,8 +26,17 @@ class Grader(Protocol):
         """Everything that can change a reward, as plain values without secrets."""
         ...
 
-    async def grade(self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld) -> Reward:
+    async def grade(
+        self, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld, *, beside: bool = True
+    ) -> Reward:
         """Grade one trial by what was said and done, and by the world as it was left.
+
+        Args:
+            task: what the trial is held against.
+            domain: where it took place.
+            trajectory: what was said and done.
+            world: as the trial left it.
+            beside: whether the figure of others is wanted too, where there is one (`Reward.tau2`).
 
         Raises:
             JudgeError, EndpointError: no verdict could be had. DataFault, DomainFault: task and domain do not fit.
@@ -53,10 +62,10 @@ def open_grader(config: RolloutConfig, context: ModelContext, services: Services
 
 
 async def graded(
-    grader: Grader, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld
+    grader: Grader, task: Task, domain: LiveDomain, trajectory: Trajectory, world: LiveWorld, *, beside: bool = True
 ) -> Reward | Failure:
-    """Have a trial graded; a grader that fails comes back as a `Failure`."""
-    result = await capture(grader.grade(task, domain, trajectory, world))
+    """Have a trial graded; a grader that fails comes back as a `Failure`. See `Grader.grade`."""
+    result = await capture(grader.grade(task, domain, trajectory, world, beside=beside))
     if isinstance(result, Failure) and result.cause is Cause.ENDPOINT:
         return msgspec.structs.replace(result, cause=Cause.JUDGE)  # the only server that a grader asks is the judge's
     return result

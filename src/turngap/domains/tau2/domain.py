@@ -23,6 +23,7 @@ from turngap.domains.loading import DomainSpec
 from turngap.domains.state import State
 from turngap.domains.tau2 import database
 from turngap.domains.tau2.database import Layout
+from turngap.domains.tau2.light import lighten
 from turngap.domains.tau2.package import NAMES, package
 from turngap.domains.tau2.world import Tau2World, kind_of
 from turngap.errors import DataFault, UsageError
@@ -77,6 +78,10 @@ class Tau2Domain:
     def environment(self) -> Any:
         """A fork of tau2's environment as its files make it."""
         return database.fork(self._pristine)
+
+    def light_environment(self) -> Any:
+        """The same for tau2's evaluator, which digests it whole: see `turngap.domains.tau2.light`."""
+        return lighten(self.environment(), self._pristine)
 
     def world(self, seed: int = 0, initial_state: dict[str, Any] | None = None) -> Tau2World:  # noqa: ARG002 - no chance
         """A new world. Nothing is left to chance, so the seed changes nothing. See `LiveDomain.world`."""

@@ -1,7 +1,8 @@
 """What tau2's own evaluator says of a trial: its code, unchanged, its lenient places included.
 
 The evaluator builds the environment twice for each trial. Here it is handed forks of the domain's own environment
-instead, which are equal to what it would build and cost nothing; what it does with them is up to it.
+instead, which are equal to what it would build, cost nothing and are cheap to digest (`turngap.domains.tau2.light`);
+what it does with them is up to it.
 """
 
 from __future__ import annotations
@@ -91,6 +92,6 @@ def _forks_of(domain: Tau2Domain) -> str:
     name = f"turngap {domain.name}"
     with _OFFERING:
         if name not in _OFFERED:
-            package().offer(name, lambda solo_mode=False: domain.environment())  # noqa: ARG005 - tau2's signature
+            package().offer(name, lambda solo_mode=False: domain.light_environment())  # noqa: ARG005 - tau2's signature
             _OFFERED.add(name)
     return name
