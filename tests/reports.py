@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from turngap.config import DataConfig, EvalConfig, ModelConfig, ReplayConfig
 from turngap.engines import Quiet
 from turngap.protocols.evaluate import Services, evaluate
@@ -20,6 +22,7 @@ from turngap.report.document import (
     Failures,
     Line,
     Mark,
+    Passage,
     Section,
     Table,
 )
@@ -105,8 +108,9 @@ def hostile_document() -> Document:
         reason=PROBE,
         notes=(PROBE,),
         before=(line,),
-        recorded=(),
-        own=(line, Line(who="result", text="")),
+        sides=(Passage(title=PROBE, lines=(), nothing=PROBE), Passage(title=PROBE, lines=(line, Line(who="result")))),
+        tables=(table, msgspec.structs.replace(table, folded=True)),
+        folds=(Passage(title=PROBE, lines=(msgspec.structs.replace(line, at=PROBE),)),),
     )
     section = Section(
         key="all",
@@ -115,7 +119,7 @@ def hostile_document() -> Document:
         findings=(PROBE,),
         tables=(table,),
         charts=charts,
-        failures=(Failures(run=PROBE, shown=(failed,), total=2),),
+        failures=(Failures(run=PROBE, shown=(failed,), total=2, noun=PROBE),),
         notes=(PROBE,),
     )
     return Document(title=PROBE, subtitle=PROBE, sections=(section,), made_with=PROBE)

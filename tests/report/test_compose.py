@@ -29,7 +29,7 @@ from turngap.data import (
 from turngap.protocols import replay
 from turngap.report.compose import Wish, compose
 from turngap.report.document import Document, Section
-from turngap.report.failure import LONGEST
+from turngap.report.transcript import LONGEST
 from turngap.runs.store import RunStore
 
 
@@ -99,8 +99,7 @@ def test_failed_workflows_show_both_decisions(document: Document, runs: list[Run
     """A failed replay is shown at its first unresolved error: the recorded call beside the rejected one."""
     failures = _section(document, "workflows").failures[0]
     failed = next(one for one in failures.shown if one.category == "wrong_tool")
-    recorded = next(line for line in failed.recorded if line.who == "call")
-    own = next(line for line in failed.own if line.who == "call")
+    recorded, own = (next(line for line in side.lines if line.who == "call") for side in failed.sides)
     assert own.label == f"{recorded.label}_unknown" or own.label != recorded.label
     assert own.mark.startswith("rejected: wrong_tool")
     assert own.good is False
@@ -114,7 +113,8 @@ def test_a_completed_replay_with_other_words_is_shown_by_turn(document: Document
     shown = [one for run in _section(document, "workflows").failures for one in run.shown]
     failed = next(one for one in shown if one.place.startswith("no step is named"))
     assert failed.reason.startswith("rules: ")
-    assert [line.text for line in failed.recorded] != [line.text for line in failed.own]
+    recorded, own = failed.sides
+    assert [line.text for line in recorded.lines] != [line.text for line in own.lines]
 
 
 def test_transcripts_are_bounded(runs: list[RunStore]) -> None:
@@ -183,7 +183,9 @@ def test_view_04_long_and_broken_texts_are_shown_with_a_mark(tmp_path: Path, boa
     with RunStore.open(hostile_run(tmp_path, boat_record)) as store:
         failures = _section(compose([store]), "workflows").failures[0]
     assert len(failures.shown) == len(HOSTILE)
-    lines = [line for one in failures.shown for line in (*one.before, *one.recorded, *one.own)]
+    lines = [
+        line for one in failures.shown for line in (*one.before, *(line for side in one.sides for line in side.lines))
+    ]
     long = next(line for line in lines if line.more)
     assert len(long.text) == LONGEST
     assert len(long.text) + long.more == 200_000 + len(HOSTILE[0])
@@ -216,7 +218,7 @@ def test_ing_01_malformed_calls_are_shown_as_they_were_written(
         store.put_trajectory(conversation.id, trajectory)
         store.replace_scores("replay", [replay.score(conversation, trajectory)])
         failed = _section(compose([store]), "workflows").failures[0].shown[0]
-    empty, shown, result = failed.own
+    empty, shown, result = failed.sides[1].lines
     assert (empty.text, empty.mark) == ("", "empty answer")
     assert (shown.text, shown.mark) == (
         arguments,

@@ -347,12 +347,17 @@ def _notes(summary: RolloutSummary, store: RunStore) -> Iterator[str]:
     if summary.retried is not None:
         again, rest = _percent(summary.retried.reward), _percent(summary.retried.rest)
         yield f"{_count(summary.retried.trials, 'trial')} had to be tried again: reward {again}, the rest {rest}"
-    yield from _reasons(store)
+    yield from about_errors(store)
     yield from store.note("remarks", [])
 
 
-def _reasons(store: RunStore) -> Iterator[str]:
-    """Why trials are in no figure, by cause and kind of error, each with one example."""
+def about_errors(store: RunStore, *, examples: bool = True) -> Iterator[str]:
+    """Sentences on why trials are in no figure, by cause and kind of error.
+
+    Args:
+        store: an open run.
+        examples: whether to quote one of each; it may hold words of the conversation.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for _, score in store.scores(REWARD):
         if score.errored:
@@ -361,7 +366,7 @@ def _reasons(store: RunStore) -> Iterator[str]:
     for (cause, kind), details in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:_REASONS]:
         named = f"{cause} ({kind})" if kind else cause
         example = "" if len(set(details)) == 1 else "e.g. "
-        yield f"not counted, {len(details)} x {named}: {example}{min(details)}"
+        yield f"not counted, {len(details)} x {named}" + (f": {example}{min(details)}" if examples else "")
 
 
 def _some(parts: Sequence[str], total: int) -> str:

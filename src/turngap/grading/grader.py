@@ -30,7 +30,7 @@ from turngap.grading.trial import Trial
 from turngap.grading.wanted import Wanted, cut, mismatches, told
 from turngap.judges.sentences import SentenceCase, SentenceJudge
 
-VERSION = 2
+VERSION = 3
 """Raised when the same trial would be graded otherwise."""
 ENDED = (Termination.USER_STOP, Termination.TRANSFER, Termination.OUT_OF_SCOPE, Termination.USER_ERROR)
 """How a conversation ends that the agent did not break off."""

@@ -1,4 +1,4 @@
-"""What a report says, before anybody decides how it looks: sections of sentences, tables, charts and failed workflows.
+"""What a report says, before anybody decides how it looks: sections of sentences, tables, charts and failures.
 
 The HTML page, the Markdown text and the PNG files all render this one `Document`, so that they cannot disagree. Nothing
 here is escaped or cut to a width: strings are what they are, and each rendering makes them safe in its own way.
@@ -41,6 +41,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    folded: bool = False
+    """Whether it is long, and shown on request."""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,6 +89,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
     who: str
     """``user``, ``agent``, ``call``, ``result`` or ``system``."""
+    at: str = ""
+    """Its number in the conversation, where lines are numbered."""
     label: str = ""
     """The tool that was called; else nothing."""
     text: str = ""
@@ -98,28 +102,43 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """Characters that were left out at the end of `text`."""
 
 
+class Passage(msgspec.Struct, frozen=True, kw_only=True):
+    """Part of a conversation under a heading."""
+
+    title: str
+    lines: tuple[Line, ...]
+    nothing: str = ""
+    """What is said where there are no lines."""
+
+
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
-    """One failed workflow, at the step where it went wrong."""
+    """One failed workflow or trial, with what shows where it went wrong."""
 
     conversation: str
+    """Its id; for a trial, its task and number in words."""
     category: str
     place: str
-    """Which step it is, in words."""
+    """Which step it is, or how the trial ended, in words."""
     reason: str
-    """One line: reference against prediction, or the judge's words."""
+    """One line: reference against prediction, the judge's words, or what is missing for a full reward."""
     notes: tuple[str, ...] = ()
-    before: tuple[Line, ...]
+    before: tuple[Line, ...] = ()
     """What was said last before the step."""
-    recorded: tuple[Line, ...]
-    own: tuple[Line, ...]
+    sides: tuple[Passage, ...] = ()
+    """What is held against each other, side by side."""
+    tables: tuple[Table, ...] = ()
+    folds: tuple[Passage, ...] = ()
+    """Long parts that are shown on request."""
 
 
 class Failures(msgspec.Struct, frozen=True, kw_only=True):
-    """The failed workflows of one run that are shown."""
+    """What failed in one run, as far as it is shown."""
 
     run: str
     shown: tuple[Failed, ...]
     total: int
+    noun: str = "failed"
+    """What became of all of them."""
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,30 +3,21 @@
 A replay names that step itself: the first unresolved error. Where the replay came to its end and a judge nevertheless
 says that the goal was not met, no step is named, and what is shown is the first turn whose words differ from the
 recorded ones, with the judge's reason.
-
-Texts are shown word for word, up to `LONGEST` characters of each; how much was left out is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from turngap import jsonio
 from turngap.analysis.taxonomy import Taxonomy, taxonomy
 from turngap.data import (
     Acted,
-    AssistantMessage,
-    CallVerdict,
     Conversation,
     Event,
     Problem,
-    Repaired,
     Score,
     Spoken,
-    ToolCall,
-    ToolMessage,
     Trajectory,
-    UserMessage,
     decisions,
     results_of,
     segments,
@@ -40,6 +31,7 @@ from turngap.report.document import (
     Failures,
     Line,
     Mark,
+    Passage,
     Section,
     Table,
     figure_cell,
@@ -48,9 +40,8 @@ from turngap.report.document import (
 )
 from turngap.report.overview import describe
 from turngap.report.subject import Subject
+from turngap.report.transcript import event_lines, message_lines
 
-LONGEST = 20_000
-"""Characters of one text that are shown."""
 _CATEGORIES_NOTE = (
     "Counted is the first unresolved error of each replay. A finding is what a detector reads off the texts; a failure "
     "may have several findings, or none."
@@ -208,7 +199,7 @@ def _at_problem(conversation: Conversation, trajectory: Trajectory, problem: Pro
     for decision in decisions(conversation):
         if decision.index == problem.decision:
             place = f"decision {decision.index}"
-            recorded = tuple(_message(decision.reference, results_of(conversation, decision)))
+            recorded = tuple(message_lines(decision.reference, results_of(conversation, decision)))
     return Failed(
         conversation=conversation.id,
         category=problem.category,
@@ -216,8 +207,7 @@ def _at_problem(conversation: Conversation, trajectory: Trajectory, problem: Pro
         reason=problem.detail,
         notes=notes,
         before=tuple(_before(trajectory, first)),
-        recorded=recorded,
-        own=tuple(line for event in events[first:] for line in _event(event)),
+        sides=_sides(recorded, (line for event in events[first:] for line in event_lines(event))),
     )
 
 
@@ -247,9 +237,7 @@ def _at_words(conversation: Conversation, trajectory: Trajectory, verdict: Score
             category=verdict.category if verdict else "",
             place="no step: the replay came to its end, in the recorded words",
             reason=reason,
-            before=(),
-            recorded=(),
-            own=(),
+            sides=_sides((), ()),
         )
     first = turns[at][0][0] if turns[at] else 0
     return Failed(
@@ -258,8 +246,17 @@ def _at_words(conversation: Conversation, trajectory: Trajectory, verdict: Score
         place=f"no step is named: the replay came to its end; turn {at + 1} is the first with other words",
         reason=reason,
         before=tuple(_before(trajectory, first)) if first else (),
-        recorded=tuple(line for message in recorded[at] for line in _message(message)),
-        own=tuple(line for _, event in turns[at] for line in _message(event.message, event.results, event.verdicts)),
+        sides=_sides(
+            (line for message in recorded[at] for line in message_lines(message)),
+            (line for _, event in turns[at] for line in message_lines(event.message, event.results, event.verdicts)),
+        ),
+    )
+
+
+def _sides(recorded: Iterable[Line], own: Iterable[Line]) -> tuple[Passage, ...]:
+    return (
+        Passage(title="Recorded", lines=tuple(recorded), nothing="nothing was recorded here"),
+        Passage(title="The model", lines=tuple(own), nothing="nothing was said here"),
     )
 
 
@@ -285,46 +282,4 @@ def _before(trajectory: Trajectory, stop: int) -> Iterator[Line]:
     """The last thing said to the model before an event, and what the model did since."""
     start = max((at for at in range(stop) if isinstance(trajectory.events[at], Spoken)), default=0)
     for event in trajectory.events[start:stop]:
-        yield from _event(event)
-
-
-def _event(event: Event) -> Iterator[Line]:
-    if isinstance(event, Spoken):
-        yield _line("user" if isinstance(event.message, UserMessage) else "system", event.message.content)
-    elif isinstance(event, Repaired):
-        yield from _message(event.message, event.results, note="put in from the recording")
-    else:
-        yield from _message(event.message, event.results, event.verdicts)
-
-
-def _message(
-    message: AssistantMessage,
-    results: Sequence[ToolMessage] = (),
-    verdicts: Sequence[CallVerdict] = (),
-    *,
-    note: str = "",
-) -> Iterator[Line]:
-    if message.content or not message.calls:
-        yield _line("agent", message.content, mark=note if message.content else "empty answer")
-    for at, call in enumerate(message.calls):
-        verdict = verdicts[at] if at < len(verdicts) else None
-        yield _call(call, verdict, note)
-        if at < len(results):
-            result = results[at]
-            yield _line("result", result.content, label=result.name, mark="error" if result.error else "")
-
-
-def _call(call: ToolCall, verdict: CallVerdict | None, note: str) -> Line:
-    marks = [note] if note else []
-    if call.arguments is None:
-        marks.append(f"malformed: {call.error}" if call.error else "malformed")
-    if verdict is not None:
-        attempt = f", attempt {verdict.attempt}" if verdict.attempt else ""
-        marks.append("accepted" if verdict.accepted else f"rejected: {verdict.category}{attempt}")
-    text = call.raw if call.arguments is None and call.raw is not None else jsonio.dumps(call.arguments or {}, indent=2)
-    good = None if verdict is None else verdict.accepted
-    return _line("call", text, label=call.name, mark=", ".join(marks), good=False if call.arguments is None else good)
-
-
-def _line(who: str, text: str, *, label: str = "", mark: str = "", good: bool | None = None) -> Line:
-    return Line(who=who, label=label, text=text[:LONGEST], mark=mark, good=good, more=max(0, len(text) - LONGEST))
+        yield from event_lines(event)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from turngap.report.document import Cell, Column, Document, Failed, Line, Section, Table, chart_table
+from turngap.report.document import Cell, Column, Document, Failed, Line, Passage, Section, Table, chart_table
 from turngap.report.markdown import escape, escape_cell, fenced, table
+
+_FOOT = "Every figure is defined in docs/figures.md, those of live tasks in docs/rollout.md; intervals are 95%."
 
 
 def render(document: Document, pictures: Mapping[str, str] | None = None) -> str:
@@ -23,7 +25,7 @@ def render(document: Document, pictures: Mapping[str, str] | None = None) -> str
     parts = [f"# {escape(document.title)}", escape(document.subtitle)]
     for section in document.sections:
         parts += _section(section, pictures or {})
-    parts.append(f"{escape(document.made_with)}. Every figure is defined in docs/figures.md; intervals are 95%.")
+    parts.append(f"{escape(document.made_with)}. {_FOOT}")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -40,7 +42,7 @@ def _section(section: Section, pictures: Mapping[str, str]) -> Iterator[str]:
     for run in section.failures:
         yield f"### {escape(run.run)}"
         first = f"; the first {len(run.shown)} are shown" if len(run.shown) < run.total else ""
-        yield f"{run.total} failed{first}."
+        yield f"{run.total} {escape(run.noun)}{first}."
         for failed in run.shown:
             yield from _failed(failed)
     yield from (escape(note) for note in section.notes)
@@ -67,17 +69,31 @@ def _cell(cell: Cell) -> str:
 def _failed(failed: Failed) -> Iterator[str]:
     yield f"#### {escape(failed.conversation)}: {escape(failed.category)}"
     yield "\n".join(f"- {escape(text)}" for text in (failed.reason, failed.place, *failed.notes) if text)
-    for heading, lines in (("Just before", failed.before), ("Recorded", failed.recorded), ("The model", failed.own)):
-        if lines:
-            yield f"**{heading}**"
-            for line in lines:
-                yield from _line(line)
+    for data in failed.tables:
+        yield from _table(data)
+    for part in (Passage(title="Just before", lines=failed.before), *failed.sides):
+        if part.lines:
+            yield f"**{escape(part.title)}**"
+            yield from _lines(part)
+    for part in failed.folds:
+        # The only markup of HTML here: the words are ours, and what is folded stands as Markdown between empty lines.
+        yield f"<details><summary>{escape(part.title)}</summary>"
+        yield from _lines(part)
+        yield "</details>"
+
+
+def _lines(part: Passage) -> Iterator[str]:
+    for line in part.lines:
+        yield from _line(line)
+    if not part.lines and part.nothing:
+        yield escape(part.nothing)
 
 
 def _line(line: Line) -> Iterator[str]:
     label = f" {escape(line.label)}" if line.label else ""
     mark = f" ({escape(line.mark)})" if line.mark else ""
-    yield f"{line.who}{label}{mark}:"
+    number = f"{escape(line.at)} " if line.at else ""
+    yield f"{number}{line.who}{label}{mark}:"
     yield fenced(line.text) if line.text else "no text"
     if line.more:
         yield f"{line.more:,} more characters are in the run directory."

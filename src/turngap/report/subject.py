@@ -36,19 +36,24 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 def subjects(stores: Sequence[RunStore]) -> list[Subject]:
     """Sum runs up and name them so that no two have one name."""
-    specs = [store.config.model.spec for store in stores]
-    names = [store.directory.name for store in stores]
-    pairs = Counter(zip(specs, names, strict=True))
-    labels = []
-    for store, spec, name in zip(stores, specs, names, strict=True):
-        if specs.count(spec) == 1:
-            labels.append(spec)
-        else:
-            labels.append(f"{spec} ({store.directory if pairs[spec, name] > 1 else name})")
     return [
         Subject(label=label, store=store, summary=summarise(store, seed=store.config.seed))
-        for label, store in zip(labels, stores, strict=True)
+        for label, store in zip(labels(stores), stores, strict=True)
     ]
+
+
+def labels(stores: Sequence[RunStore]) -> list[str]:
+    """Names for runs of one kind: the model, with the directory where models do not tell them apart."""
+    specs = [store.settings.model.spec for store in stores]
+    names = [store.directory.name for store in stores]
+    pairs = Counter(zip(specs, names, strict=True))
+    found = []
+    for store, spec, name in zip(stores, specs, names, strict=True):
+        if specs.count(spec) == 1:
+            found.append(spec)
+        else:
+            found.append(f"{spec} ({store.directory if pairs[spec, name] > 1 else name})")
+    return found
 
 
 def judge_sentence(found: Sequence[Subject]) -> str:
