@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import boats
 import pytest
+from lived import played
 from reports import evaluated
 
 from turngap import samples
@@ -61,6 +63,22 @@ def test_the_format_can_be_named(run: Path, tmp_path: Path) -> None:
     assert text.startswith("# ")
     assert text.count("#### ") == 1
     assert execute(["report", str(run), "--format", "md", "-o", str(report), "--no-transcripts"]) == 0
+    assert "#### " not in report.read_text(encoding="utf-8")
+
+
+def test_live_trials_are_reported_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run of trials alone, as Markdown with pictures: the failed ones folded, options heard."""
+    pytest.importorskip("altair", reason="needs the extra report")
+    live = played(tmp_path / "live", [boats.task(1), boats.task(2)], "baseline/transfer", trials=2)
+    report, charts = tmp_path / "report.md", tmp_path / "charts"
+    assert execute(["report", str(live), "-o", str(report), "--png", str(charts), "--failures", "1"]) == 0
+    assert capsys.readouterr().out == f"report: {report}\ncharts: 2 in {charts}\n"
+    assert sorted(path.name for path in charts.iterdir()) == ["passk.png", "symptoms.png"]
+    text = report.read_text(encoding="utf-8")
+    assert text.count("#### task") == 1
+    assert "<details><summary>The whole trial: " in text
+    assert "| bookings\\[BK-1\\] | date |" in text
+    assert execute(["report", str(live), "-o", str(report), "--no-transcripts"]) == 0
     assert "#### " not in report.read_text(encoding="utf-8")
 
 

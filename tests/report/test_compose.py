@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boats
+import msgspec
 import pytest
+from lived import course, made_up, played
 from reports import HOSTILE, evaluated, hostile_run
 
 from turngap import samples
 from turngap.analysis.chain import chain
+from turngap.analysis.rollout import summarise as sum_up_trials
 from turngap.analysis.summary import summarise
 from turngap.config import ReplayConfig
 from turngap.data import (
@@ -19,6 +23,7 @@ from turngap.data import (
     AssistantMessage,
     CallVerdict,
     Category,
+    Cause,
     Problem,
     Spoken,
     ToolCall,
@@ -26,6 +31,7 @@ from turngap.data import (
     Trajectory,
     UserMessage,
 )
+from turngap.data.reward import Grade, Mismatch, Reward, Symptom, SymptomKind
 from turngap.protocols import replay
 from turngap.report.compose import Wish, compose
 from turngap.report.document import Document, Section
@@ -230,3 +236,70 @@ def test_ing_01_malformed_calls_are_shown_as_they_were_written(
 def test_the_same_runs_give_the_same_document(runs: list[RunStore], document: Document) -> None:
     """Nothing in a report depends on when it was made."""
     assert compose(runs) == document
+
+
+_LIVE = ["live", "passk", "parts", "users", "symptoms", "endings", "tasks", "trials", "live-runs"]
+
+
+@pytest.fixture(scope="module")
+def lived_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunStore]:
+    """Two tasks at the boat-hire desk, twice each, by an agent that errs."""
+    path = played(
+        tmp_path_factory.mktemp("lived") / "run",
+        [boats.task(1), boats.task(2)],
+        "baseline/noisy?p_tool=0.5&p_text=0.5&seed=4",
+        trials=3,
+    )
+    with RunStore.open(path) as store:
+        yield store
+
+
+def test_live_trials_have_sections_of_their_own(lived_run: RunStore) -> None:
+    """From the headline to single trials, and at last what was run; what they cannot fill is said."""
+    document = compose([lived_run])
+    assert [section.key for section in document.sections] == [*_LIVE, "absent"]
+    assert document.title == "baseline/noisy?p_tool=0.5&p_text=0.5&seed=4: live tasks"
+    assert document.subtitle.startswith("2 tasks of boats.py, 6 trials, run ")
+    absent = _section(document, "absent").findings
+    assert [finding.partition(":")[0] for finding in absent] == ["By scenario", "tau2's own scoring"]
+    row = _section(document, "live").tables[0].rows[0]
+    figure = sum_up_trials(lived_run, seed=lived_run.rollout.seed).metrics["pass^1"]
+    assert figure.value is not None
+    assert row[2].text == f"{100 * figure.value:.1f}"
+    assert _section(document, "trials").failures[0].shown
+
+
+def test_recorded_and_live_runs_stand_in_one_report(runs: list[RunStore], lived_run: RunStore) -> None:
+    """A table of both first, then the sections of each, whatever the order in which they are named."""
+    document = compose([lived_run, *runs])
+    keys = [section.key for section in document.sections]
+    assert keys[:3] == ["beside", "headline", "gap"]
+    assert [key for key in keys if key in _LIVE] == _LIVE
+    assert len(set(keys)) == len(keys)
+    assert len({chart.name for chart in document.charts}) == len(document.charts)
+    assert document.title == "3 models: recorded conversations and live tasks"
+
+
+def test_sec_11_transcripts_of_trials_can_be_left_out(tmp_path: Path) -> None:
+    """SEC-11: no word of user, agent, tool or database, also in notes and tables; figures stay."""
+    secret = "SENTINEL-5"
+    wrong = Reward(
+        value=0.0,
+        components={"DB": Grade(value=0.0, counted=True, detail=secret)},
+        mismatches=(Mismatch(record="bookings[BK-1]", field="name", wanted=secret, found=None),),
+        mismatched=1,
+        symptoms=(Symptom(kind=SymptomKind.EXTRA_WRITE, event=3, detail=secret, evidence=secret),),
+        tau2={"reward": 1.0},
+    )
+    said = course(secret, secret, secret, secret)
+    spoiled = (wrong, Cause.USER)
+    with made_up(
+        tmp_path / "run", {"a": [(wrong, Cause.WRONG), spoiled]}, trajectory=said, instructions=secret
+    ) as store:
+        rows = [score for _, score in store.scores("reward")]
+        store.replace_scores("reward", [msgspec.structs.replace(row, detail=secret) for row in rows])
+        with_texts, without = compose([store]), compose([store], Wish(transcripts=False))
+    assert str(with_texts).count(secret) > 10
+    assert secret not in str(without)
+    assert _section(without, "live") == _section(with_texts, "live")
+    assert "--no-transcripts" in " ".join(_section(without, "absent").findings)

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lived import course, made_up
 from reports import HOSTILE, hostile_document, hostile_run
 
+from turngap.data import Cause
+from turngap.data.reward import Grade, Mismatch, Reward, Symptom, SymptomKind
 from turngap.jsonio import write_atomic
 from turngap.report.compose import compose
 from turngap.runs.store import RunStore
@@ -142,4 +145,33 @@ def test_view_04_a_run_of_hostile_conversations(browser: Any, tmp_path: Path, bo
         assert any(found.startswith(f"Please move BK-1042 to 2 May. {text}") for found in texts), at
     assert page.locator("details.failed").count() == len(HOSTILE)
     assert _width(page) <= page.viewport_size["width"]
+    assert complaints == []
+
+
+def test_view_04_a_run_of_hostile_trials(browser: Any, tmp_path: Path) -> None:
+    """VIEW-01, VIEW-04, SEC-07: hostile words of user, agent, tools and database are seen as they are, on a phone too."""
+    probe = "".join(HOSTILE[:-2])
+    wrong = Reward(
+        value=0.0,
+        components={"DB": Grade(value=0.0, counted=True, detail=probe)},
+        mismatches=(Mismatch(record=probe, field=probe, wanted=probe, found=None),),
+        mismatched=1,
+        symptoms=(Symptom(kind=SymptomKind.EXTRA_WRITE, event=3, detail=probe, evidence=probe),),
+    )
+    trials = {f"{text} {at}": [(wrong, Cause.WRONG)] for at, text in enumerate(HOSTILE)}
+    said = course(*[f"{probe} {number}" for number in range(4)])
+    with made_up(
+        tmp_path / "<b>run</b>", trials, trajectory=said, instructions=probe, model=f"openai/{probe}"
+    ) as store:
+        document = compose([store])
+    path = tmp_path / "report.html"
+    write_atomic(path, html.render(document))
+    page, complaints = _open(browser, path, **_PHONE)
+    assert page.locator("details.failed").count() == len(HOSTILE)
+    assert page.locator("details.failed details[open]").count() == 0
+    page.evaluate("document.querySelectorAll('details').forEach(item => item.open = true)")
+    texts = page.locator("details.failed pre").all_text_contents()
+    assert sum(found == f"{probe} 1" for found in texts) == len(HOSTILE)
+    assert page.locator(".line.wrong .mark.bad").first.inner_text() == "extra_write"
+    assert _width(page) == _PHONE["viewport"]["width"]
     assert complaints == []
