@@ -80,8 +80,8 @@ def symptoms(store: RunStore) -> Symptoms:
     cases = []
     for task in store.trials.task_ids():
         for trial, (_, reward) in store.trials.rewards(task).items():
-            if not isinstance(reward, Reward):
-                continue
+            if not isinstance(reward, Reward) or trial >= store.rollout.trials:
+                continue  # past what was last asked for, and in no figure
             graded += 1
             if reward.symptoms or not succeeded(reward.value):
                 cases.append(

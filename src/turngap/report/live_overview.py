@@ -29,12 +29,10 @@ _HEADLINE_LEAD = (
     "nothing, or hand everybody over."
 )
 _HEADLINE_NOTE = (
-    "Percent; below each value its 95% interval, which draws whole tasks, and n: tasks for pass^k and floors, trials "
-    "for the reward."
+    "Percent; below each value its 95% interval, which draws whole tasks (Wilson's where they all agree), and n: tasks "
+    "for pass^k and floors, trials for the reward."
 )
-_HAT_LEAD = (
-    "How far single successes carry: the line falls where an agent serves a user well once and not again."
-)
+_HAT_LEAD = "How far single successes carry: the line falls where an agent serves a user well once and not again."
 _PARTS_LEAD = (
     "What counts multiplies to the reward; what was only observed does not touch it. A full reward beside an unmatched "
     "reference action is another way to the same end."
@@ -49,7 +47,7 @@ def headline(found: Sequence[LiveSubject]) -> Section:
         Column(title="agent"),
         Column(title="reward", number=True),
         *(Column(title=name, group="all k trials succeed", number=True) for name in hats),
-        *(Column(title=name.partition(".")[2], group="floors: pass^1 of", number=True) for name in floors),
+        *(Column(title=name.partition(".")[2], group="pass^1 of floors", number=True) for name in floors),
     )
     rows = tuple(
         (head(one.label, _size(one)), *(figure_cell(one.measured(name)) for name in ("reward", *hats, *floors)))
