@@ -4,7 +4,8 @@ Run: ``python benchmarks/tau2_worlds.py [--quick]``. For each domain, in one pro
 
 * a fresh world: tau2's ``get_environment`` beside ``domain.world()``, and beside a world that has made its first call;
 * an evaluation of a trial that did the reference actions: tau2's evaluator as it is, the same on our forks, and final
-  states compared by digest after the reference actions are made again (what a DB check of ours costs);
+  states compared by digest after the reference actions are made again (what a DB check of ours costs). The verdicts of
+  both on trials that succeed, fail and are mutated: yes, no, and where they differ (tests/peers compares thousands);
 * memory: 1000 worlds alive at once, each with one write, beside one.
 
 Exits 1 when a fresh retail world is less than 1000 times as fast, the states compared less than 100 times as cheap in
@@ -16,14 +17,17 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 
 from turngap import domains
 from turngap.data import Acted, AssistantMessage, Spoken, Task, ToolCall, Trajectory, UserMessage
+from turngap.data.task import Component
 from turngap.domains.tau2 import results
 from turngap.domains.tau2.domain import Tau2Domain
 from turngap.domains.tau2.package import NAMES, package
@@ -32,6 +36,7 @@ from turngap.formats import tasks as task_files
 
 ROUNDS = 3
 LARGE = ("airline", "retail")
+TASKS = 4  # whose verdicts are compared
 WANTED_WORLD, WANTED_EVALUATION, WANTED_MB = 1000.0, 100.0, 100.0
 
 
@@ -110,20 +115,41 @@ def fresh(name: str) -> tuple[Tau2Domain, float]:
     return domain, theirs / ours
 
 
+def mutations(actions: list[Any]) -> list[list[Any]]:
+    """Trials that succeed, and such that fail in the end, in the middle, by one value, or altogether."""
+    *before, last = actions
+    spoilt = {**last.arguments, **dict.fromkeys(list(last.arguments)[:1], "spoilt")}
+    wrong = msgspec.structs.replace(last, arguments=spoilt)
+    return [actions, [*actions, last], before, actions[1:], [*before, wrong], []]
+
+
+def verdicts(name: str, domain: Tau2Domain, file: Path) -> Counter[bool | None]:
+    """Whether trials of some tasks leave the database as wanted -> how often; None: tau2 and we say otherwise."""
+    found: Counter[bool | None] = Counter()
+    for task in with_a_write(domain, file)[:TASKS]:
+        read = package().task.model_validate(task.raw)
+        for actions in mutations(list(task.criteria.actions)):
+            trajectory = performed(domain, task, actions)
+            one = package().simulation.model_validate(results.simulation(task, trajectory))
+            try:
+                theirs = package().evaluate(one, read, name)
+            except ValueError:
+                continue  # a check of a mock task asks about a record that the trial never made, which raises in tau2
+            same = states_equal(domain, task, finished(domain, task, trajectory))
+            light = verdict(domain, task, trajectory)
+            # In telecom tau2 does not bring the user's side up to date after the reference; no task there counts it.
+            agreed = theirs.db_check.db_match == same or Component.DB not in task.criteria.reward_basis
+            agreed = agreed and light == theirs.model_dump(mode="json")
+            found[same if agreed else None] += 1
+    return found
+
+
 def evaluation(name: str, domain: Tau2Domain) -> tuple[bool, float]:
     """Measure evaluations in a domain and print; whether all verdicts agree, and how many times as cheap ours are."""
     file = domain.task_file if name != "telecom" else domain.task_file.with_name("tasks_small.json")
-    task = with_a_write(domain, file)
+    task = with_a_write(domain, file)[0]
     read = package().task.model_validate(task.raw)
     whole = list(task.criteria.actions)
-    agreed = True
-    for actions in (whole, whole[:-1], []):
-        trajectory = performed(domain, task, actions)
-        one = package().simulation.model_validate(results.simulation(task, trajectory))
-        theirs = package().evaluate(one, read, name)
-        same = states_equal(domain, task, finished(domain, task, trajectory))
-        agreed = agreed and theirs.db_check.db_match == same
-        agreed = agreed and verdict(domain, task, trajectory)["reward"] == theirs.reward
     trajectory = performed(domain, task, whole)
     one = package().simulation.model_validate(results.simulation(task, trajectory))
     world = finished(domain, task, trajectory)
@@ -131,11 +157,12 @@ def evaluation(name: str, domain: Tau2Domain) -> tuple[bool, float]:
     plain = best(lambda: package().evaluate(one, read, name), count, time.process_time)
     forks = best(lambda: verdict(domain, task, trajectory), count, time.process_time)
     ours = best(lambda: states_equal(domain, task, world), 100, time.process_time)
+    found = verdicts(name, domain, file)
     print(
         f"{name:12}{plain * 1e3:>13.1f} ms{forks * 1e3:>13.1f} ms{ours * 1e3:>15.3f} ms{plain / ours:>9.0f}x"
-        f"  {len(whole)} actions{'' if agreed else ', VERDICTS DIFFER'}"
+        f"  {len(whole)} actions; {found[True]} yes, {found[False]} no, {found[None]} differ"
     )
-    return agreed, plain / ours
+    return not found[None], plain / ours
 
 
 def main(quick: bool) -> int:
@@ -154,10 +181,10 @@ def main(quick: bool) -> int:
     return 0 if sound and quick_enough and taken < WANTED_MB else 1
 
 
-def with_a_write(domain: Tau2Domain, file: Path) -> Task:
-    """The first task whose reference writes."""
+def with_a_write(domain: Tau2Domain, file: Path) -> list[Task]:
+    """The tasks whose reference writes."""
     writes = {tool.name for tool in (*domain.tools, *domain.user_tools) if tool.kind == "write"}
-    return next(task for task in task_files.read(file).tasks if {one.name for one in task.criteria.actions} & writes)
+    return [task for task in task_files.read(file).tasks if {one.name for one in task.criteria.actions} & writes]
 
 
 if __name__ == "__main__":

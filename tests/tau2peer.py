@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from turngap.data import ToolCall
+from turngap.data import Acted, AssistantMessage, Event, Spoken, Task, ToolCall, Trajectory, UserMessage
 from turngap.data.task import Side
 from turngap.domains.live import LiveDomain, LiveWorld
 from turngap.domains.tau2.domain import Tau2Domain
@@ -31,6 +31,29 @@ def absent() -> str | None:
     except MissingExtra as error:
         return str(error)
     return None
+
+
+def whole(task: Task) -> list[tuple[str, dict[str, Any], Side]]:
+    """The reference of a task: names, arguments, who."""
+    return [(one.name, one.arguments, one.requestor) for one in task.criteria.actions]
+
+
+def performed(
+    domain: LiveDomain, task: Task, actions: list[tuple[str, dict[str, Any], Side]]
+) -> tuple[Trajectory, LiveWorld]:
+    """A trial in which somebody does just these things and says what has to be said, and the world as it is left."""
+    world = domain.world(0, task.initial_state)
+    events: list[Event] = [Spoken(message=UserMessage(content="Hello."))]
+    for name, arguments, side in actions:
+        call = ToolCall(name=name, arguments=arguments)
+        result = world.call(call, requestor=side)
+        if side == "user":
+            events.append(Spoken(message=UserMessage(content="Done."), calls=(call,), results=(result,)))
+        else:
+            events.append(Acted(message=AssistantMessage(calls=(call,)), results=(result,)))
+    events.append(Acted(message=AssistantMessage(content=" ".join(task.criteria.communicate) or "Done.")))
+    known = {"trial": 0, "termination": "user_stop"}
+    return Trajectory(conversation=task.id, events=tuple(events), metadata=known, seconds=1.0), world
 
 
 class Rescored(msgspec.Struct, kw_only=True):

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from tau2peer import Rescored, Twins, absent, again, kinds_of_difference
+from tau2peer import Rescored, Twins, absent, again, kinds_of_difference, performed, whole
 
 from turngap import domains
-from turngap.data import Acted, AssistantMessage, Spoken, Task, ToolCall, Trajectory, UserMessage
+from turngap.data import Spoken, Task, Trajectory
 from turngap.domains.live import LiveDomain
 from turngap.domains.retail.domain import retail as our_retail
 from turngap.domains.tau2 import results
@@ -112,39 +112,18 @@ def test_tau2s_runs_are_made_again_and_scored_alike(shared: Path, name: str, tmp
 # ---- tau2's evaluator on forks, and as it is
 
 
-def _performed(domain: LiveDomain, task: Task, actions: list[tuple[str, dict[str, Any], Any]]) -> Trajectory:
-    """A trial in which somebody does just these things and says what has to be said."""
-    world = domain.world(0, task.initial_state)
-    events: list[Any] = [Spoken(message=UserMessage(content="Hello."))]
-    for name, arguments, side in actions:
-        call = ToolCall(name=name, arguments=arguments)
-        result = world.call(call, requestor=side)
-        if side == "user":
-            events.append(Spoken(message=UserMessage(content="Done."), calls=(call,), results=(result,)))
-        else:
-            events.append(Acted(message=AssistantMessage(calls=(call,)), results=(result,)))
-    events.append(Acted(message=AssistantMessage(content=" ".join(task.criteria.communicate) or "Done.")))
-    return Trajectory(
-        conversation=task.id, events=tuple(events), metadata={"trial": 0, "termination": "user_stop"}, seconds=1.0
-    )
-
-
-def _whole(task: Task) -> list[tuple[str, dict[str, Any], Any]]:
-    return [(one.name, one.arguments, one.requestor) for one in task.criteria.actions]
-
-
 def _refused(trajectory: Trajectory) -> bool:
     return any(result.error for event in trajectory.events for result in event.results)
 
 
 def _mutations(task: Task) -> list[list[tuple[str, dict[str, Any], Any]]]:
     """The reference; without its last action; with its first argument spoilt; backwards; nothing."""
-    whole = _whole(task)
-    spoilt = copy.deepcopy(whole)
+    reference = whole(task)
+    spoilt = copy.deepcopy(reference)
     for _, arguments, _ in spoilt[-1:]:
         for key in list(arguments)[:1]:
             arguments[key] = "spoilt"
-    return [whole, whole[:-1], spoilt, whole[::-1], []]
+    return [reference, reference[:-1], spoilt, reference[::-1], []]
 
 
 @pytest.mark.slow
@@ -158,7 +137,7 @@ def test_forks_change_nothing_for_tau2s_evaluator(name: str, every: int) -> None
     tasks = [task for task in task_files.read(path).tasks if {one.name for one in task.criteria.actions} & writes]
     for task in tasks[::every]:
         for actions in _mutations(task):
-            trajectory = _performed(domain, task, actions)
+            trajectory, _ = performed(domain, task, actions)
             one = package().simulation.model_validate(results.simulation(task, trajectory))
             try:
                 unchanged = package().evaluate(one, package().task.model_validate(task.raw), name)
@@ -180,11 +159,11 @@ def test_trials_in_our_retail_get_tau2s_figure_too() -> None:
     ours = our_retail(theirs.task_file.with_name("db.json"))
     # Some references look a customer up by an e-mail address that nobody has.
     task = next(
-        task for task in task_files.read(theirs.task_file).tasks if _refused(_performed(ours, task, _whole(task)))
+        task for task in task_files.read(theirs.task_file).tasks if _refused(performed(ours, task, whole(task))[0])
     )
     rewards = []
     for actions in _mutations(task):
-        mine, peers = _performed(ours, task, actions), _performed(theirs, task, actions)
+        mine, peers = performed(ours, task, actions)[0], performed(theirs, task, actions)[0]
         assert (mine == peers) == (not actions)
         assert retold(theirs, task, mine) == peers
         rewards.append(verdict(theirs, task, retold(theirs, task, mine))["reward"])
@@ -196,7 +175,7 @@ def test_a_call_that_tau2_takes_otherwise_cannot_be_retold() -> None:
     """Where one implementation refuses what the other takes, there is no figure, and the call is named."""
     domain = _domain("mock")
     (task, *_) = task_files.read(domain.task_file).tasks
-    trajectory = _performed(domain, task, [("get_users", {}, "assistant")])
+    trajectory, _ = performed(domain, task, [("get_users", {}, "assistant")])
     refused = msgspec.structs.replace(trajectory.events[1].results[0], error=True)
     first, acted, *rest = trajectory.events
     changed = (first, msgspec.structs.replace(acted, results=(refused,)), *rest)

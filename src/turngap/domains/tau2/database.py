@@ -120,7 +120,8 @@ class Layout:
 def _plain(value: Any) -> Any:
     """A record, or the records of a table by key, as JSON values."""
     if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
+        # Some tools store whatever they are given; pydantic would warn of a value of the wrong type.
+        return value.model_dump(mode="json", warnings=False)
     if isinstance(value, dict):
         return {key: _plain(dict.__getitem__(value, key)) for key in value}
     records = [_plain(one) for one in value]

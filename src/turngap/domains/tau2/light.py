@@ -59,12 +59,15 @@ class _Digest:
 
 
 def _spelled(db: Any, content: dict[str, Any]) -> dict[str, Any]:
-    """A part of a database as tau2 spells it: each table, or each record of a table, as text."""
+    """A part of a database as tau2 spells it: each table, or each record of a table, as text.
+
+    A tool may have stored a value of the wrong type, which is spelled as it is; pydantic would warn of it.
+    """
     part = db.model_copy()
     part.__dict__.update(content)
     return {
         name: {key: _text(record) for key, record in value.items()} if isinstance(value, dict) else _text(value)
-        for name, value in part.model_dump().items()
+        for name, value in part.model_dump(warnings=False).items()
     }
 
 

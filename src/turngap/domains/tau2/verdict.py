@@ -8,6 +8,7 @@ what it does with them is up to it.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +48,9 @@ def verdict(domain: Tau2Domain, task: Task, trajectory: Trajectory) -> dict[str,
 def judged(domain: Tau2Domain, task: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
     """The same for a task and a simulation in tau2's own form. See `verdict`."""
     loaded = package()
-    with Blame("tau2's evaluator", raises=DataFault):
+    with Blame("tau2's evaluator", raises=DataFault), warnings.catch_warnings():
+        # It makes the calls again, of which a world tells what is wrong with them.
+        warnings.simplefilter("ignore")
         read = loaded.task.model_validate(task)
         found = loaded.evaluate(loaded.simulation.model_validate(one), read, _forks_of(domain))
     plain: dict[str, Any] = found.model_dump(mode="json")

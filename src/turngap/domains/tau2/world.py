@@ -162,8 +162,10 @@ class Tau2World(LiveWorld):
 
     def _respond(self, asked: Any) -> Any:
         with warnings.catch_warnings():
-            # tau2's calculator hands text such as 1(2) to Python, which would warn about it on standard error.
+            # tau2's calculator hands text such as 1(2) to Python, and some tools store values of the wrong type, of
+            # which pydantic tells when the record is shown: warnings on standard error that nobody can act on.
             warnings.simplefilter("ignore", SyntaxWarning)
+            warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
             return self._environment.get_response(asked)
 
     def _out_of_time(self, name: str, kind: Kind) -> DomainFault:
