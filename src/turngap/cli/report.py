@@ -38,7 +38,7 @@ def report(
         Form | None, typer.Option("--format", help="html, or md for Markdown without scripts; else by FILE's ending.")
     ] = None,
     png: Annotated[Path | None, typer.Option(metavar="DIR", help="Also write every chart there, as PNG.")] = None,
-    failures: Annotated[int, typer.Option(help="Show at most so many failed workflows or trials of each run.")] = MOST_FAILURES,
+    failures: Annotated[int, typer.Option(help="Most failed workflows or trials of each run.")] = MOST_FAILURES,
     no_transcripts: Annotated[
         bool, typer.Option("--no-transcripts", help="Leave texts of conversations out; figures stay.")
     ] = False,
