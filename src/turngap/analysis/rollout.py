@@ -119,6 +119,8 @@ class RolloutSummary(msgspec.Struct, frozen=True, kw_only=True):
     audit: Audit | None
     per_task: tuple[TaskRow, ...]
     """In the order of the task file."""
+    findings: dict[str, tuple[str, ...]]
+    """Task -> what was found wrong with it before its first trial, each ``kind: problem``."""
     notes: tuple[str, ...]
     """What a reader has to know beside the numbers, one sentence each."""
 
@@ -175,6 +177,7 @@ def summarise(store: RunStore, *, seed: int = 0) -> RolloutSummary:
         retried=_retried(rows, before, tasks, seed),
         audit=_audit(store, rows, tasks, seed),
         per_task=tuple(_task_rows(rows, tasks)),
+        findings=_findings(store),
         notes=(),
     )
     return msgspec.structs.replace(summary, notes=tuple(_notes(summary, store)))
@@ -318,6 +321,13 @@ def _task_rows(rows: Sequence[Row], tasks: Mapping[str, str]) -> Iterator[TaskRo
         )
 
 
+def _findings(store: RunStore) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for one in store.note("vetted", {}).get("findings", ()):
+        found[one["task"]] = (*found.get(one["task"], ()), f"{one['flaw']}: {one['problem']}")
+    return found
+
+
 def _mean(rows: Sequence[Row], name: str) -> float | None:
     values = [one.values[name] for one in rows if name in one.values]
     return math.fsum(values) / len(values) if values else None
@@ -330,6 +340,7 @@ def _notes(summary: RolloutSummary, store: RunStore) -> Iterator[str]:
     if summary.missing:
         parts = [f"{task} ({', '.join(map(str, trials))})" for task, trials in list(summary.absent.items())[:_NAMED]]
         yield f"partial run: {n['missing']} trials are missing: {_some(parts, len(summary.absent))}"
+    yield from _set_aside(store)
     if summary.unmeasured:
         named = _some(list(summary.unmeasured[:_NAMED]), len(summary.unmeasured))
         yield f"no valid trial of {_count(len(summary.unmeasured), 'task')}: {named}"
@@ -349,6 +360,18 @@ def _notes(summary: RolloutSummary, store: RunStore) -> Iterator[str]:
         yield f"{_count(summary.retried.trials, 'trial')} had to be tried again: reward {again}, the rest {rest}"
     yield from about_errors(store)
     yield from store.note("remarks", [])
+
+
+def _set_aside(store: RunStore) -> Iterator[str]:
+    """Stored trials that are in no figure, and code in which they did not take place."""
+    wanted = store.rollout.trials
+    beyond = sum(trial >= wanted for _, trial in (*store.trials.measured(), *store.trials.failures()))
+    if beyond:
+        verb = "is" if beyond == 1 else "are"
+        asked = f"the run was last asked for with {_count(wanted, 'trial')} a task"
+        yield f"{_count(beyond, 'stored trial')} {verb} not counted: {asked}"
+    if edited := store.note("edited", []):
+        yield f"graded in another version of the domain's code than the trials took place in: {', '.join(edited)}"
 
 
 def about_errors(store: RunStore, *, examples: bool = True) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from turngap import jsonio
@@ -38,6 +39,18 @@ def parse_call(name: str, arguments: Any, spec: ToolSpec | None = None, *, notes
     if isinstance(arguments, dict):
         return _from_object(name, arguments, notes)
     return _malformed(name, jsonio.dumps(arguments), f"arguments are {_kind(arguments)}, not an object", notes)
+
+
+def leaves(value: Any, slot: str = "") -> Iterator[tuple[str, Any]]:
+    """The values in arguments that hold no others, each with the name of the argument or key that it stands under."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from leaves(item, slot)
+    else:
+        yield slot, value
 
 
 def _from_object(name: str, arguments: dict[str, Any], notes: tuple[str, ...]) -> ToolCall:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +40,12 @@ from turngap.domains.blame import Blame
 from turngap.domains.difference import Difference
 from turngap.domains.frozen import StateError, thaw
 from turngap.domains.live import LiveWorld
+from turngap.domains.source import sources
 from turngap.domains.state import Pristine, State
 from turngap.domains.table import Record, Table
 from turngap.domains.tool import Assertion, Check, Tool, ToolError
 from turngap.domains.world import SEALED, Setting, TableWorld
-from turngap.errors import DataError, DataFault, DomainFault, UsageError
+from turngap.errors import DataError, DataFault, UsageError
 
 TIME_LIMIT = 10.0
 """Seconds that one call of a tool may take where a domain says nothing."""
@@ -123,6 +124,13 @@ class Domain:
         self._examine(rules)
         self.checks = tuple(rule for rule in rules if isinstance(rule, Check))
         self.assertions = {rule.name: rule for rule in rules if isinstance(rule, Assertion)}
+        self._code = sources(self._modules(rules))
+
+    def _modules(self, rules: Sequence[Check | Assertion]) -> Iterator[str]:
+        """Where the code of the domain stands. What makes its database is told by the database."""
+        yield self.state.__module__
+        for one in (*self.tools, *self.user_tools, *rules):
+            yield one.function.__module__
 
     def _examine(self, rules: Sequence[Check | Assertion]) -> None:
         """Refuse what cannot work, before anything is run."""
@@ -197,12 +205,13 @@ class Domain:
         return self.assertions[assertion].holds(world.state, arguments, self.time_limit)
 
     def identity(self) -> dict[str, Any]:
-        """Name and digests of policy, tools and database."""
+        """Name and digests of policy, tools, code and database."""
         specs = [(tool.kind, tool.spec) for tool in (*self.tools, *self.user_tools)]
         return {
             "domain": self.name,
             "policy": jsonio.digest(self.policy),
             "tools": jsonio.digest(specs),
+            "code": self._code,
             "database": (self._setting or self._load()).start.digest(),
         }
 
@@ -227,7 +236,7 @@ class Domain:
             if isinstance(source, Path):
                 data = jsonio.loads(source.read_bytes())
             elif callable(source):
-                with Blame(f"the database of domain {self.name}", source, let=(StateError,)):
+                with Blame(f"the database of domain {self.name}", source, let=(StateError,), raises=UsageError):
                     data = source()
             else:
                 data = source
@@ -235,7 +244,7 @@ class Domain:
         except (OSError, jsonio.JsonError) as error:
             raise DataError(str(error), file=str(source)) from None
         except StateError as error:
-            raise DomainFault(f"the database of domain {self.name}: {error}") from None
+            raise UsageError(f"the database of domain {self.name}: {error}") from None
         state.seal(SEALED)
         return state
 

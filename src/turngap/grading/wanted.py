@@ -13,6 +13,7 @@ from turngap.data.reward import Mismatch
 from turngap.domains import LiveDomain, LiveWorld
 from turngap.domains.difference import Difference
 from turngap.domains.frozen import thaw
+from turngap.domains.live import Reply
 from turngap.domains.state import State
 from turngap.domains.tau2.world import Tau2World
 
@@ -39,6 +40,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     world: LiveWorld
     refused: tuple[Refused, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    """What each reference action came to, in order."""
 
     @classmethod
     def of(cls, task: Task, domain: LiveDomain, seed: int) -> Wanted:
@@ -48,12 +51,14 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
             DataFault: the initial state does not fit the domain. DomainFault: the domain's code failed.
         """
         world = domain.world(seed, task.initial_state)
-        refused = []
-        for index, action in enumerate(task.criteria.actions):
-            result = world.call(action.call(), requestor=action.requestor)
-            if result.error:
-                refused.append(Refused(index, action, result.content))
-        return cls(world=world, refused=tuple(refused))
+        actions = task.criteria.actions
+        replies = tuple(world.reply(action.call(), requestor=action.requestor) for action in actions)
+        refused = (
+            Refused(index, action, reply.message.content)
+            for index, (action, reply) in enumerate(zip(actions, replies, strict=True))
+            if reply.message.error
+        )
+        return cls(world=world, refused=tuple(refused), replies=replies)
 
     def differences(self, world: LiveWorld) -> tuple[Difference, ...]:
         """How another world differs from the one wanted, on the way from this one to that; empty where it does not.

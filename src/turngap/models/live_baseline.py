@@ -33,6 +33,7 @@ from turngap.data import (
     ToolSpec,
     UserMessage,
 )
+from turngap.data.arguments import leaves
 from turngap.data.asking import ANYTHING_ELSE, GO_AHEAD, HANDED_OVER, question, spell, spoken
 from turngap.data.task import hands_over, is_write
 from turngap.models.base import Request
@@ -160,7 +161,7 @@ class _Course:
             return []
         return [
             (slot, value)
-            for slot, value in _leaves(action.arguments)
+            for slot, value in leaves(action.arguments)
             if slot not in _OWN and (slot, spell(value)) not in self._asked and not self._known(value)
         ]
 
@@ -181,17 +182,6 @@ class _Course:
             yield REFUSAL
         else:
             yield ANYTHING_ELSE
-
-
-def _leaves(value: Any, slot: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves(item, key)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item, slot)
-    else:
-        yield slot, value
 
 
 def _proposal(action: Action) -> str:

@@ -27,14 +27,14 @@ from turngap.engines.local import run_units
 from turngap.errors import ConfigError, UsageError
 from turngap.models import Examined, Model, ModelContext, Request, Seat
 from turngap.models.base import workers
-from turngap.protocols import floors, rollout
+from turngap.protocols import floors, rollout, vetting
 from turngap.protocols.capture import capture
 from turngap.protocols.evaluate import Services
 from turngap.protocols.grading import Grader, graded, open_grader
 from turngap.protocols.rollout import Place
 from turngap.protocols.taskset import chosen
 from turngap.runs.cache import Layered
-from turngap.runs.store import RunStore
+from turngap.runs.store import DATABASE, RunStore
 from turngap.runs.trials import AUDIT, MAIN, Player, task_digest
 from turngap.users import Part, Simulator
 from turngap.users.faults import examine
@@ -44,6 +44,7 @@ SCORERS: dict[Player, str] = {MAIN: "reward", AUDIT: "audit"}
 """Who played the user -> the scorer of these trials."""
 AGAIN = (Cause.ENDPOINT, Cause.JUDGE)
 """Causes for which a trial, or its grading, is tried again on resuming."""
+_CODE = "code"  # of a domain's identity: file -> digest
 
 
 class Cast(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,9 +72,12 @@ async def roll_out(config: RolloutConfig, directory: Path, services: Services) -
     """
     domain = domains.build(config.domain)
     task_file, tasks = chosen(config.tasks)
+    found = await vetting.vet(task_file, tasks, domain, services.progress, _resumed(directory, config, domain))
     with RunStore.create(directory, config) as store:
         store.set_note("state", "started")
         store.add_tasks(tasks)
+        store.set_note(vetting.NOTE, msgspec.to_builtins(found))
+        store.set_note("edited", [])
         store.set_note("tasks", {"file": task_file.file, "digest": task_file.digest})
         context = model_context(store, services)
         cast = open_cast(config, domain, context, services)
@@ -94,6 +98,9 @@ async def regrade(directory: Path, config: RolloutConfig, services: Services) ->
         config: the run's configuration with another judge.
         services: progress and cache.
 
+    Where nothing but the code of the domain has changed, it says so and grades all trials in it; one in which the same
+    calls give another answer than they did is errored.
+
     Raises:
         UsageError: the run holds no trial. ConfigError: the domain is no longer the one of the trials.
     """
@@ -101,7 +108,10 @@ async def regrade(directory: Path, config: RolloutConfig, services: Services) ->
     with RunStore.open(directory, write=True) as store:
         if not store.trials.measured():
             raise UsageError(f"{directory}: no trial has taken place yet; run turngap rollout first")
-        _require_same(store, "domain", domain.identity())
+        edited = _edited(store, domain)
+        if not edited:
+            _require_same(store, "domain", domain.identity(), "bring it back as it was to grade them again")
+        store.set_note("edited", edited)
         grader = open_grader(config, model_context(store, services), services)
         try:
             await _grade_and_score(store, domain, grader, services.progress, config)
@@ -158,16 +168,37 @@ def open_cast(config: RolloutConfig, domain: LiveDomain, context: ModelContext, 
     )
 
 
+def _resumed(directory: Path, config: RolloutConfig, domain: LiveDomain) -> vetting.Vetted | None:
+    """What was found with the tasks of the run that is to go on, if any; refuses another domain before all else."""
+    if not (directory / DATABASE).is_file():
+        return None
+    with RunStore.open(directory) as store:
+        same = isinstance(store.settings, RolloutConfig) and store.settings.domain == config.domain
+        if same and store.note("domain") is not None:
+            _require_same(store, "domain", domain.identity())
+        return _vetted(store)
+
+
+def _vetted(store: RunStore) -> vetting.Vetted | None:
+    """What was found with the tasks of a run before its first trial; None where they were never looked at."""
+    note = store.note(vetting.NOTE)
+    return None if note is None else msgspec.convert(note, vetting.Vetted)
+
+
 def _settle(store: RunStore, cast: Cast, progress: Progress) -> None:
     """Refuse to mix trials of different domains or users; note who takes part, and what a reader should know."""
     _require_same(store, "domain", cast.domain.identity())
     _require_same(store, "user", cast.simulator.identity())
     store.set_note("model", {"label": cast.model.label, "identity": cast.model.identity()})
-    for task in store.trials.tasks():
+    tasks = list(store.trials.tasks())
+    for task in tasks:
         # A task that a user cannot act out is found now, and not after an hour.
         for simulator in filter(None, (cast.simulator, cast.second)):
             simulator.user(Part(task=task))
-    remarks = list(_remarks(store.rollout))
+    found = _vetted(store)
+    remarks = [*vetting.remarks(found.findings if found else ()), *_remarks(store.rollout)]
+    if cast.grader.identity().get("judge") is None:
+        remarks += vetting.unjudged(tasks)
     store.set_note("remarks", remarks)
     for remark in remarks:
         progress.note(remark)
@@ -183,15 +214,24 @@ def _remarks(config: RolloutConfig) -> Iterator[str]:
         )
 
 
-def _require_same(store: RunStore, what: str, identity: dict[str, Any]) -> None:
+def _edited(store: RunStore, domain: LiveDomain) -> list[str]:
+    """Files of the domain's code that have changed since the trials; none where more than code has."""
+    now, before = msgspec.to_builtins(domain.identity()), dict(store.note("domain", {}))
+    code, stored = now.pop(_CODE, {}), before.pop(_CODE, {})
+    changed = [file for file in sorted({*code, *stored}) if code.get(file) != stored.get(file)]
+    return changed if now == before else []
+
+
+def _require_same(
+    store: RunStore, what: str, identity: dict[str, Any], remedy: str = "name another directory with -o"
+) -> None:
     stored = store.note(what)
     now = msgspec.to_builtins(identity)
     if stored is None:
         store.set_note(what, now)
     elif changed := differences(now, stored, what):
         raise ConfigError(
-            f"{store.directory}: the {what} is not the one of the stored trials: {'; '.join(changed)}; "
-            "name another directory with -o"
+            f"{store.directory}: the {what} is not the one of the stored trials: {'; '.join(changed)}; {remedy}"
         )
 
 
@@ -221,6 +261,8 @@ async def _play_all(
     again = sum(key in failures and key not in kept for key in wanted)
     progress.stage("rollout" if player == MAIN else "audit", len(wanted), done, again)
 
+    code = _code(cast.domain)
+
     async def work(key: tuple[str, int]) -> None:
         name, trial = key
         task = trials.task(name)
@@ -232,7 +274,7 @@ async def _play_all(
         trajectory = played.trajectory
         trials.put(name, trial, trajectory, player=player)
         reward = await graded(cast.grader, task, cast.domain, trajectory, played.world)
-        trials.put_reward(name, trial, reward, _key(cast.grader, task, trajectory), player=player)
+        trials.put_reward(name, trial, reward, _key(cast.grader, task, trajectory, code), player=player)
         progress.advance(errored=isinstance(reward, Failure), usage=trajectory.usage)
 
     await run_units(
@@ -247,14 +289,15 @@ async def _grade_and_score(
 ) -> None:
     trials = store.trials
     players = [player for player in SCORERS if trials.measured(player=player) or trials.failures(player=player)]
+    code = _code(domain)
     units = [(player, name) for player in players for name in store.trials.task_ids()]
-    states = [done for unit in units for *_, done in _graded(store, grader, *unit)]
+    states = [done for unit in units for *_, done in _graded(store, grader, code, *unit)]
     progress.stage("grade", len(states), sum(states))
 
     async def work(unit: tuple[Player, str]) -> None:
         player, name = unit
         task = store.trials.task(name)
-        for trial, trajectory, key, done in _graded(store, grader, player, name):
+        for trial, trajectory, key, done in _graded(store, grader, code, player, name):
             if not done:
                 world = await capture(rollout.rebuild(domain, task, trajectory))
                 if isinstance(world, Failure):
@@ -272,23 +315,29 @@ async def _grade_and_score(
     store.set_note("scoring", {"grader": grader.identity()})
 
 
-def _graded(store: RunStore, grader: Grader, player: Player, name: str) -> Iterator[tuple[int, Trajectory, str, bool]]:
+def _graded(
+    store: RunStore, grader: Grader, code: str, player: Player, name: str
+) -> Iterator[tuple[int, Trajectory, str, bool]]:
     """The trials of a task that took place: number, trajectory, key of the reward, and whether that is there."""
     task = store.trials.task(name)
     rewards = store.trials.rewards(name, player=player)
     for stored in store.trials.of(name, player=player):
         if isinstance(stored.result, Trajectory):
-            key = _key(grader, task, stored.result)
+            key = _key(grader, task, stored.result, code)
             held_key, held = rewards.get(stored.trial, ("", None))
             done = held_key == key and not (isinstance(held, Failure) and held.cause in AGAIN)
             yield stored.trial, stored.result, key, held is not None and done
 
 
-def _key(grader: Grader, task: Task, trajectory: Trajectory) -> str:
-    """What a reward is for, and by whom; how long anything took is no part of it."""
+def _code(domain: LiveDomain) -> str:
+    return jsonio.digest(domain.identity().get(_CODE))
+
+
+def _key(grader: Grader, task: Task, trajectory: Trajectory, code: str) -> str:
+    """What a reward is for, by whom, and in what code of the domain; how long anything took is no part of it."""
     metadata = {key: value for key, value in trajectory.metadata.items() if key != "answer_seconds"}
     content = msgspec.structs.replace(trajectory, seconds=0.0, metadata=metadata)
-    return jsonio.digest([grader.identity(), task_digest(task), content])
+    return jsonio.digest([grader.identity(), task_digest(task), content, code])
 
 
 def _scores(store: RunStore, player: Player, writes: set[str]) -> Iterator[Score]:

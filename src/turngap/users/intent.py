@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from turngap.data import Change, Fact, Intent, Remark, Task
+from turngap.data.arguments import leaves
 from turngap.data.asking import spell, spoken
 from turngap.data.task import is_write
 from turngap.users.person import first_person
@@ -133,7 +134,7 @@ def _facts(task: Task) -> list[Fact]:
     for action in task.criteria.actions:
         if action.requestor != "assistant":
             continue
-        for slot, value in _leaves(action.arguments):
+        for slot, value in leaves(action.arguments):
             if _named(value, text):
                 add(slot, value, action.name, "text")
             elif not _FOUND_BY_AGENT.search(slot) and _is_choice(value) and is_write(action.name):
@@ -165,17 +166,6 @@ def _identity(known: str) -> Iterator[tuple[str, str]]:
             yield slot, value
     if match := _ZIP.search(_EMAIL.sub("", known)):
         yield "zip", match[1]
-
-
-def _leaves(value: Any, slot: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves(item, key)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item, slot)
-    else:
-        yield slot, value
 
 
 def _named(value: Any, text: str) -> bool:
