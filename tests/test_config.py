@@ -9,12 +9,15 @@ import pytest
 
 from turngap import jsonio
 from turngap.config import (
+    AuditConfig,
     DataConfig,
     EvalConfig,
     JudgeConfig,
     ModelConfig,
     Prices,
     ReplayConfig,
+    RolloutConfig,
+    TaskConfig,
     TextConfig,
     decode,
     differences,
@@ -68,6 +71,28 @@ def test_values_that_no_run_could_use_are_refused(settings: dict[str, Any], word
     """They are told before anything is asked or created."""
     with pytest.raises(UsageError, match=words):
         EvalConfig(**{"data": CONFIG.data, "model": CONFIG.model, **settings})
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"trials": 0}, "trials is at least 1, not 0"),
+        ({"max_steps": 0}, "max_steps is at least 1"),
+        ({"max_errors": -1}, "max_errors is at least 1"),
+        ({"seed": 2**70}, "seed is at most"),
+        ({"audit": AuditConfig(user=ModelConfig(spec="scripted"), share=1.1)}, "audit.share is a share of the tasks"),
+        ({"audit": AuditConfig(user=ModelConfig(spec="u", temperature=float("nan")))}, "audit.user.temperature"),
+        ({"user": ModelConfig(spec="scripted", timeout=float("inf"))}, "user.timeout should be a finite number"),
+        ({"tasks": TaskConfig(path="t", limit=0)}, "tasks.limit is at least 1"),
+    ],
+)
+def test_rollouts_refuse_what_no_run_could_use(settings: dict[str, Any], words: str) -> None:
+    """Counts, shares and numbers of live trials are looked at before anything is asked."""
+    whole = AuditConfig(user=ModelConfig(spec="scripted"), share=1.0)
+    given = {"domain": "d", "tasks": TaskConfig(path="t"), "model": CONFIG.model, "audit": whole}
+    assert RolloutConfig(**given).trials == 1
+    with pytest.raises(UsageError, match=words):
+        RolloutConfig(**{**given, **settings})
 
 
 def test_pace_and_price_do_not_change_what_a_model_answers() -> None:

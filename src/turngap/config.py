@@ -8,7 +8,7 @@ tasks). What it holds determines the figures, except the model's own randomness;
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -21,6 +21,8 @@ PROTOCOLS = ("text", "turn", "strict", "replay", "workflow")
 FURTHER = ("horizon",)
 """Protocols that have to be asked for by name, since they cost a multiple of the others."""
 
+_MOST = 2**63 - 1  # what a database can hold
+_MOST_TRIALS = 100_000  # of a task
 
 TOKENIZERS = ("auto", "default", "unicode")
 """How text may be cut into words; see `TextConfig`."""
@@ -215,19 +217,26 @@ class EvalConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 def _require_sense(config: EvalConfig) -> None:
     """Refuse values that no run could use: each would fail only after the model had been asked, or not at all."""
-    for path, value in _floats(msgspec.to_builtins(config), ""):
-        if not math.isfinite(value):
-            raise UsageError(f"{path} should be a finite number, not {value}")
+    _require_numbers(
+        config,
+        (
+            ("seed", config.seed, 0, _MOST),
+            ("data.limit", config.data.limit, 1, _MOST),
+            ("model.context_length", config.model.context_length, 1, _MOST),
+            ("judge.similarity_floor", config.judge.similarity_floor, 0, 1),
+        ),
+    )
     if config.text.tokenizer not in TOKENIZERS:
         raise UsageError(f"unknown tokenizer {config.text.tokenizer!r}; known: {', '.join(TOKENIZERS)}")
     if not config.judge.specs or not all(config.judge.specs):
         raise UsageError("no judge: name at least one, e.g. rules")
-    ranges: tuple[tuple[str, float | None, float, float], ...] = (
-        ("seed", config.seed, 0, 2**63 - 1),
-        ("data.limit", config.data.limit, 1, 2**63 - 1),
-        ("model.context_length", config.model.context_length, 1, 2**63 - 1),
-        ("judge.similarity_floor", config.judge.similarity_floor, 0, 1),
-    )
+
+
+def _require_numbers(config: msgspec.Struct, ranges: Iterable[tuple[str, float | None, float, float]]) -> None:
+    """Refuse a number that is none, and settings (path, value, least, most) that are out of their range."""
+    for path, value in _floats(msgspec.to_builtins(config), ""):
+        if not math.isfinite(value):
+            raise UsageError(f"{path} should be a finite number, not {value}")
     for path, number, least, most in ranges:
         if number is not None and not least <= number <= most:
             bound = f"at least {least}" if number < least else f"at most {most}"
@@ -289,9 +298,19 @@ class RolloutConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Of the worlds, the users and the bootstrap; each trial has a seed of its own made from it."""
 
     def __post_init__(self) -> None:
-        for name in ("trials", "max_steps", "max_errors"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}")
+        _require_numbers(
+            self,
+            (
+                ("trials", self.trials, 1, _MOST_TRIALS),
+                ("max_steps", self.max_steps, 1, _MOST),
+                ("max_errors", self.max_errors, 1, _MOST),
+                ("seed", self.seed, 0, _MOST),
+                ("tasks.limit", self.tasks.limit, 1, _MOST),
+                ("model.context_length", self.model.context_length, 1, _MOST),
+            ),
+        )
+        if self.audit is not None and not 0 < self.audit.share <= 1:
+            raise UsageError(f"audit.share is a share of the tasks, above 0 and at most 1, not {self.audit.share:g}")
 
     def generation_identity(self) -> dict[str, Any]:
         """The settings that decide what happens in a trial. A stored run with others cannot be resumed.

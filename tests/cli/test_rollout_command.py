@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import boats
+import msgspec
 import pytest
 from chatserver import ChatServer, Status, Step, call, text
 
@@ -147,6 +151,21 @@ def test_an_agent_behind_a_server_serves_a_user_behind_another(
         (["--trials", "0"], "trials is at least 1, not 0"),
         (["--user", "nobody"], "unknown user 'nobody'"),
         (["--limit", "0"], "tasks.limit is at least 1"),
+        (["--trials", "1000000"], "trials is at most 100000"),
+        (["--seed", "-1"], "seed is at least 0"),
+        (
+            ["--user-audit", "scripted", "--audit-share", "5"],
+            "audit.share is a share of the tasks, above 0 and at most",
+        ),
+        (["--user-audit", "scripted", "--audit-share", "0"], "audit.share is a share of the tasks, above 0"),
+        (["--user-audit", "scripted", "--audit-share", "nan"], "audit.share should be a finite number"),
+        (["--temperature", "nan"], "model.temperature should be a finite number"),
+        (["--user-temperature", "inf"], "user.temperature should be a finite number"),
+        (["--timeout", "-3"], "model.timeout is at least 0.001"),
+        (["--concurrency", "0"], "model.concurrency is at least 1"),
+        (["--context-length", "0"], "model.context_length is at least 1"),
+        (["--max-errored", "-1"], "--max-errored"),
+        (["--max-user-errors", "-1"], "--max-user-errors"),
     ],
 )
 def test_wrong_usage_is_one_line(tasks: Path, tmp_path: Path, capsys: Any, options: list[str], saying: str) -> None:
@@ -154,6 +173,119 @@ def test_wrong_usage_is_one_line(tasks: Path, tmp_path: Path, capsys: Any, optio
     assert _rollout(tasks, tmp_path / "run", *options) == 2
     error = capsys.readouterr().err
     assert saying in error and error.count("\n") == 1
+
+
+_BOATS = Path(boats.__file__).read_text(encoding="utf-8")
+
+
+def _edited(tmp_path: Path, before: str = "", after: str = "") -> str:
+    """The domain as a file of its own, with an edit."""
+    assert before in _BOATS
+    path = tmp_path / "shop.py"
+    path.write_text(_BOATS.replace(before, after), encoding="utf-8")
+    return str(path)
+
+
+def _in_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, which loads the domain anew."""
+    command = [sys.executable, "-m", "turngap", *arguments]
+    there = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=there)
+
+
+def test_two_versions_of_a_domain_are_not_mixed(tasks: Path, tmp_path: Path) -> None:
+    """Edited code: going on is refused and leaves the run as it was; score grades in it, and says what changed."""
+    run = str(tmp_path / "run")
+    rollout = ("rollout", "--tasks", str(tasks), "--model", "baseline/reference", "-o", run, "--json", "--domain")
+    before = _in_process(*rollout, _edited(tmp_path))
+    assert before.returncode == 0
+    edited = _edited(tmp_path, "date=date)", "date=date, seats=9)")
+    again = _in_process(*rollout, edited, "--trials", "2")
+    assert again.returncode == 2
+    assert "domain.code.shop.py: '" in again.stderr and "name another directory with -o" in again.stderr
+    scored = _in_process("score", run, "--json")
+    document = json.loads(scored.stdout)
+    assert scored.returncode == 1 and document["n"]["trials"] == document["n"]["errored"] == 3
+    assert "graded in another version of the domain's code than the trials took place in: shop.py" in document["notes"]
+    assert any("move_booking answers" in note for note in document["notes"])
+    _edited(tmp_path)
+    back = json.loads(_in_process("score", run, "--json").stdout)
+    assert {**json.loads(before.stdout), "notes": back["notes"]} == back
+    other = _edited(tmp_path, "MARKER-17", "MARKER-18")
+    refused = _in_process("score", run)
+    assert refused.returncode == 2 and "domain.policy" in refused.stderr and "bring it back" in refused.stderr, other
+
+
+def test_a_harmless_edit_is_graded_again(tasks: Path, tmp_path: Path) -> None:
+    """A domain that answers as it did gives the rewards that it gave, anew, and the edit is named."""
+    run = str(tmp_path / "run")
+    rollout = ("rollout", "--tasks", str(tasks), "--model", "baseline/reference", "-o", run, "--json", "--domain")
+    before = json.loads(_in_process(*rollout, _edited(tmp_path)).stdout)
+    _edited(tmp_path, "from __future__", "# A comment.\nfrom __future__")
+    scored = _in_process("score", run, "--json")
+    after = json.loads(scored.stdout)
+    assert scored.returncode == 0 and after["metrics"] == before["metrics"]
+    assert "graded in another version" in "".join(after["notes"])
+    assert "grade 3/3" in scored.stderr and "0 errored" in scored.stderr
+
+
+def test_trials_beyond_the_last_wish_are_named(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """A smaller --trials leaves stored trials out of the figures, and says how many."""
+    assert _rollout(tasks, tmp_path / "run", "--trials", "3") == 0
+    capsys.readouterr()
+    assert _rollout(tasks, tmp_path / "run", "--json") == 0
+    document = _document(capsys)
+    assert document["n"]["trials"] == 3
+    assert "6 stored trials are not counted: the run was last asked for with 1 trial a task" in document["notes"]
+    assert _rollout(tasks, tmp_path / "run", "--trials", "3", "--json") == 0
+    assert "not counted" not in "".join(_document(capsys)["notes"])
+
+
+def test_a_bad_record_of_the_domain_is_wrong_input(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """Exit 2 with the record and the field, like other faults of a domain file, and no run directory."""
+    bad = _edited(tmp_path, '"seats": number', '"seats": "two"')
+    run = tmp_path / "run"
+    command = ["rollout", "--domain", bad, "--tasks", str(tasks), "--model", "baseline/reference", "-o", str(run)]
+    assert execute(command) == 2
+    assert "the database of domain boats: bookings['BK-1'].seats: Expected `int`, got `str`" in capsys.readouterr().err
+    assert not run.exists()
+
+
+def test_broken_tasks_stop_the_command(tmp_path: Path, capsys: Any) -> None:
+    """Exit 2 before anything is made: an unknown tool in the reference, a task of another domain."""
+    path = tmp_path / "tasks.json"
+    task = boats.task(1)
+    typo = msgspec.structs.replace(task.criteria.actions[0], name="move_bookin")
+    broken = msgspec.structs.replace(task, criteria=msgspec.structs.replace(task.criteria, actions=(typo,)))
+    for bad, saying in (
+        (
+            broken,
+            "[0].evaluation_criteria.actions[0].name: task 'move-1': the agent has no tool 'move_bookin'; did you",
+        ),
+        (
+            msgspec.structs.replace(task, domain="retail"),
+            "[0].turngap.domain: task 'move-1' is for the domain 'retail'",
+        ),
+    ):
+        task_files.write(path, [bad])
+        assert _rollout(path, tmp_path / "run", model="baseline/nothing") == 2
+        assert f"{path}: {saying}" in capsys.readouterr().err
+        assert not (tmp_path / "run").exists()
+
+
+def test_refused_changes_of_the_reference_are_told(tmp_path: Path, capsys: Any) -> None:
+    """Before the first trial and in the summary: how many tasks, which, and what was refused."""
+    path = tmp_path / "tasks.json"
+    task_files.write(path, [boats.task(1), boats.task(9)])
+    assert _rollout(path, tmp_path / "run", "--max-user-errors", "9", "--json", model="baseline/nothing") == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    refusal = '{"error":"there is no booking BK-9"}'
+    (said,) = (note for note in document["notes"] if "refuses a change" in note)
+    assert said.startswith("in 1 task the domain refuses a change") and "move-9 (move_booking(" in said
+    assert refusal in said and said in captured.err
+    assert captured.err.index(said) < captured.err.index("rollout 2/2")
+    assert list(document["findings"]) == ["move-9"] and document["findings"]["move-9"][0].startswith("refused: move_b")
 
 
 def test_what_is_missing_is_named() -> None:

@@ -28,17 +28,21 @@ _Config = TypeVar("_Config", EvalConfig, RolloutConfig)
 _AT_LEAST: tuple[tuple[str, float], ...] = (
     ("data.limit", 1),
     ("tasks.limit", 1),
-    ("audit.share", 0),
-    ("user.max_tokens", 1),
-    ("user.temperature", 0),
-    ("model.concurrency", 1),
-    ("model.max_tokens", 1),
-    ("model.temperature", 0),
-    ("model.timeout", 0.001),
-    ("model.give_up_after", 0),
-    ("judge.concurrency", 1),
-    ("judge.max_tokens", 1),
-    ("judge.timeout", 0.001),
+    *(
+        (f"{asked}.{name}", least)
+        for asked in ("model", "user", "audit.user", "judge")
+        for name, least in (
+            ("concurrency", 1),
+            ("max_tokens", 1),
+            ("temperature", 0),
+            ("timeout", 0.001),
+            ("give_up_after", 0),
+            ("context_length", 1),
+            ("prices.prompt", 0),
+            ("prices.completion", 0),
+            ("prices.cached", 0),
+        )
+    ),
     ("replay.attempts", 1),
     ("replay.max_steps", 1),
     ("horizon.max", 1),
