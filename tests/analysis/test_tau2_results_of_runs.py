@@ -10,7 +10,9 @@ import pytest
 from tau2peer import absent
 from typer.testing import CliRunner
 
-from turngap import domains, jsonio
+from turngap import domains, jsonio, models
+from turngap.analysis.rollout import summarise
+from turngap.analysis.tau2_results import to_results
 from turngap.cli.main import app
 from turngap.config import ModelConfig, RolloutConfig, TaskConfig
 from turngap.data import AssistantMessage, Failure, Task, ToolCall, ToolMessage, Trajectory
@@ -22,6 +24,7 @@ from turngap.domains.tau2.verdict import judged, verdict
 from turngap.engines import Quiet
 from turngap.errors import StoreError, UsageError
 from turngap.formats import tasks as task_files
+from turngap.grading.grader import RewardGrader
 from turngap.models import Request
 from turngap.models.scripted import Answer, ScriptedModel
 from turngap.protocols.rollout import rebuild
@@ -114,6 +117,43 @@ async def test_tau2_reads_and_scores_our_runs(tmp_path: Path) -> None:
         assert {key: one["reward_info"][key] for key in again if key != "info"} == {
             key: value for key, value in again.items() if key != "info"
         }
+
+
+async def test_tau2_scores_runs_in_our_retail(tmp_path: Path) -> None:
+    """A run in our shop on tau2's database has tau2's figure too, and is written with tau2's results.
+
+    So tau2's evaluator, which makes every call again and wants the very result, says of it what it said in the run,
+    although one of the calls is refused, in other words than tau2's.
+    """
+    config = RolloutConfig(
+        domain="retail?db=tau2",
+        tasks=TaskConfig(path="tau2:retail", ids=("0", "2")),
+        model=ModelConfig(spec="baseline/reference"),
+    )
+    domain = domains.build(config.domain)
+    _, tasks = chosen(config.tasks)
+    cast = Cast(model=models.build(config.model), domain=domain, simulator=ScriptedSimulator(), grader=RewardGrader())
+    with RunStore.create(tmp_path / "run", config) as store:
+        store.add_tasks(tasks)
+        await perform(store, cast, Quiet())
+        refused = [
+            result.content
+            for task in tasks
+            for trial in store.trials.of(task.id)
+            if isinstance(trial.result, Trajectory)
+            for event in trial.result.events
+            for result in event.results
+            if result.error
+        ]
+        document = to_results(store)
+        assert summarise(store).metrics["tau2.reward"].n == 2
+    assert refused
+    assert not any(text in jsonio.dumps(document["simulations"]) for text in map(jsonio.dumps, refused))
+    assert document["info"]["environment_info"]["domain_name"] == "retail"
+    read = {task.id: package().task.model_validate(task.raw) for task in tasks}
+    for one in document["simulations"]:
+        found = package().evaluate(package().simulation.model_validate(one), read[one["task_id"]], "retail")
+        assert found.reward == one["reward_info"]["reward"] == 1.0
 
 
 def test_only_runs_of_trials_can_be_written(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ _NOTES: dict[str, dict[str, str]] = {
     },
     "formats": {},
     "domains": {
-        "retail": "retail[?seed=N|?db=FILE]: a web shop, made up or in tau2's schema",
+        "retail": "retail[?seed=N|?db=FILE|?db=tau2]: a web shop, made up or in tau2's schema",
         "tau2": "tau2:retail, tau2:airline, tau2:telecom, tau2:mock (extra `tau2`)",
     },
     "users": {

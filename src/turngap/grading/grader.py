@@ -20,8 +20,7 @@ from turngap.data.reward import Grade, Reward
 from turngap.data.task import Component
 from turngap.domains import LiveDomain, LiveWorld
 from turngap.domains.difference import Difference
-from turngap.domains.tau2.domain import Tau2Domain
-from turngap.domains.tau2.verdict import verdict
+from turngap.domains.tau2.verdict import peer_of, retold, verdict
 from turngap.errors import DataFault, JudgeError
 from turngap.grading.doing import Deeds, called, made
 from turngap.grading.saying import spoken, unsaid
@@ -182,10 +181,12 @@ def _constraint(trial: Trial) -> Found:
 
 
 def _by_tau2(task: Task, domain: LiveDomain, trajectory: Trajectory) -> dict[str, Any] | None:
-    if not isinstance(domain, Tau2Domain) or not task.raw:
+    peer = peer_of(domain)
+    if peer is None or not task.raw:
         return None
     try:
-        return verdict(domain, task, trajectory)
+        return verdict(peer, task, trajectory if peer is domain else retold(peer, task, trajectory))
     except DataFault:
-        # tau2 cannot score it (a sentence counts, which it asks a model about): ours stands alone.
+        # tau2 cannot score it (a sentence counts, which it asks a model about; or it takes a call that our shop
+        # refuses): ours stands alone.
         return None

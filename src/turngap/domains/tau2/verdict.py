@@ -17,13 +17,26 @@ import msgspec
 from turngap.data import Event, Spoken, Task, ToolCall, ToolMessage, Trajectory
 from turngap.data.task import Side
 from turngap.domains.blame import Blame
-from turngap.domains.tau2.domain import Tau2Domain
+from turngap.domains.live import LiveDomain
+from turngap.domains.loading import DomainSpec
+from turngap.domains.retail.domain import OnTau2
+from turngap.domains.tau2.domain import Tau2Domain, build
 from turngap.domains.tau2.package import package
 from turngap.domains.tau2.results import simulation
 from turngap.errors import DataFault
 
 _OFFERED: set[str] = set()
 _OFFERING = threading.Lock()
+
+
+def peer_of(domain: LiveDomain) -> Tau2Domain | None:
+    """The domain of tau2 in which a trial can be scored: the one where it took place, or that of our shop's database.
+
+    None: there is none.
+    """
+    if isinstance(domain, OnTau2):
+        return build(DomainSpec(text="tau2:retail", name="tau2", argument="retail"))
+    return domain if isinstance(domain, Tau2Domain) else None
 
 
 def verdict(domain: Tau2Domain, task: Task, trajectory: Trajectory) -> dict[str, Any]:
