@@ -37,6 +37,10 @@ class TurngapError(Exception):
     exit_code = 2
 
 
+class Interrupted(KeyboardInterrupt):
+    """A person or the system wants the process to stop. No error; beside the tree, so that it is told from others."""
+
+
 class UsageError(TurngapError):
     """A command, option or name that makes no sense; the message lists what would."""
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pytest
 from boatdomain import Desk, call, domain
 
 from turngap.data import Acted, Cause, Failure, Finish, Message, SystemMessage, ToolCall, Trajectory, UserMessage
 from turngap.data.message import AssistantMessage
 from turngap.domains.api import read, write
 from turngap.episode import Brief, play
+from turngap.errors import ConfigError
 from turngap.models.scripted import ScriptedModel
 from turngap.protocols.capture import capture
 
@@ -66,6 +70,74 @@ def works(desk: Desk) -> str:
     return "done"
 
 
+class Boom(BaseException):
+    """What nobody expects."""
+
+
+_UPSETS: dict[str, BaseException] = {
+    "boom": Boom("one\ntwo"),
+    "exit": SystemExit(3),
+    "interrupt": KeyboardInterrupt(),
+    "generator": GeneratorExit(),
+    "cancelled": asyncio.CancelledError(),
+    "settings": ConfigError("not mine to raise"),
+}
+
+
+@write
+def upsets(desk: Desk, how: str) -> str:
+    """Raise what usually ends more than a call."""
+    desk.today = "never"
+    raise _UPSETS[how]
+
+
+@write
+async def upsets_later(desk: Desk, how: str) -> str:
+    """Raise it, or do worse, where others wait."""
+    desk.today = "never"
+    await asyncio.sleep(0)
+    if how == "stop":
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(1)
+    elif how == "cancel all":
+        for task in asyncio.all_tasks():
+            task.cancel()
+        await asyncio.sleep(1)
+    elif how == "block":
+        time.sleep(1)
+    elif how == "not heed":
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.1)
+    else:
+        raise _UPSETS[how]
+    return "done"
+
+
+@write
+def swallows(desk: Desk) -> str:
+    """Catch the time limit, and answer."""
+    try:
+        time.sleep(60)
+    except BaseException:
+        desk.today = "late"
+    return "done"
+
+
+@write
+def swells(desk: Desk) -> str:
+    """Put a number into the state that nobody can write out."""
+    desk.papers.put("P-2", {"sum": 10**5000})
+    return "done"
+
+
+@read
+def promises(desk: Desk) -> Any:
+    """Return a coroutine."""
+    return waits.function(desk)
+
+
 class _Caller:
     """A user who says one thing and leaves."""
 
@@ -87,6 +159,9 @@ _FAULTS = {
     "sleeps": ("time_limit", "tool sleeps took longer than 0.2 s, 2 times"),
     "waits": ("unknown_outcome", "tool waits took longer than 0.2 s: whether what it does was done is unknown"),
     "babbles": ("DomainFault", r"tool babbles \(test_faulty_domain.py:\d+\) returned what has no JSON form .*Desk"),
+    "swallows": ("unknown_outcome", "tool swallows took longer than 0.2 s: whether what it does was done is unknown"),
+    "swells": ("DomainFault", r"StateError: papers\['P-2'\].sum: an integer of more than 4300 digits cannot be stored"),
+    "promises": ("DomainFault", r"tool promises \(test_faulty_domain.py:\d+\) returned a coroutine; make it async def"),
     "soils": ("DomainFault", r"tool soils failed at .*: StateError: papers\['P-2'\].lock: builtins.object has no JSON"),
 }
 
@@ -94,7 +169,10 @@ _FAULTS = {
 async def test_each_fault_costs_one_trial_and_says_why() -> None:
     """A tool that raises, hangs, returns non-JSON or spoils the state: named as the domain's; the next trial works."""
     boats = domain(
-        tools=[crashes, loops, sleeps, waits, babbles, soils, works], user_tools=[], rules=[], time_limit=0.2
+        tools=[crashes, loops, sleeps, waits, babbles, soils, swallows, swells, promises, works],
+        user_tools=[],
+        rules=[],
+        time_limit=0.2,
     )
     names = [name for fault in _FAULTS for name in (fault, "works")]
 
@@ -115,6 +193,37 @@ async def test_each_fault_costs_one_trial_and_says_why() -> None:
         assert (result.cause, result.kind) == (Cause.DOMAIN, kind)
         assert result.cause.errored
         assert re.search(reason, result.reason)
+
+
+@pytest.fixture
+def handled() -> Iterator[None]:
+    """Somebody else than Python's own handler answers Ctrl-C, as in every command."""
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("handled")
+@pytest.mark.parametrize("soon", [True, False])
+async def test_no_tool_stops_more_than_its_call(soon: bool) -> None:
+    """What asks process, task or run to end, and what upsets an event loop, is the domain's fault; nothing stays."""
+    boats = domain(tools=[upsets, upsets_later, works], user_tools=[], rules=[], time_limit=0.2)
+    other = asyncio.create_task(asyncio.sleep(0.01, "untouched"))
+    calls = [("upsets", how) for how in _UPSETS]
+    calls += [("upsets_later", how) for how in (*_UPSETS, "stop", "cancel all", "block", "not heed")]
+    for name, how in calls:
+        world = boats.world()
+
+        async def trial(name: str = name, how: str = how, world: Any = world) -> Any:
+            return await world.reply_soon(call(name, how=how)) if soon else world.reply(call(name, how=how))
+
+        result = await capture(trial())
+        assert isinstance(result, Failure), how
+        late = how in ("block", "not heed")
+        assert (result.cause, result.kind) == (Cause.DOMAIN, "unknown_outcome" if late else "DomainFault"), how
+        assert f"tool {name} " in result.reason and "\n" not in result.reason
+        assert world.changes() == ()
+    assert await other == "untouched"
 
 
 async def test_an_episode_goes_on_after_a_bad_call() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
 
 import pytest
 
-from turngap.domains.limit import TimeUp, to_its_end, within, within_soon
+from turngap.domains.limit import TimeUp, finished, finished_soon, within
 
 _LIMIT = 0.05
 
@@ -96,6 +99,137 @@ def test_an_alarm_in_use_is_left_alone(released: threading.Event) -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+def _for_ever() -> None:
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            continue
+
+
+def _deep_for_ever() -> None:
+    def inner() -> None:
+        try:
+            time.sleep(60)
+        finally:
+            len("tidied up")
+
+    while True:
+        try:
+            inner()
+        except BaseException:
+            continue
+
+
+def _spin_for_ever() -> None:
+    count = 0
+    while True:
+        try:
+            count += 1
+        except BaseException:
+            continue
+
+
+@pytest.mark.parametrize("deaf", [_for_ever, _deep_for_ever, _spin_for_ever])
+def test_code_that_catches_everything_ends(deaf: Callable[[], None]) -> None:
+    """A retry that catches the interruption is interrupted again, also where it catches it; tracing stays as it was."""
+    traced = sys.gettrace()
+    started = time.monotonic()
+    with pytest.raises(TimeUp):
+        within(_LIMIT, deaf)
+    assert time.monotonic() - started < 10
+    assert sys.gettrace() is traced
+
+
+def test_what_comes_late_does_not_count() -> None:
+    """A value or an error of code that caught the interruption is too late."""
+
+    def swallows() -> str:
+        try:
+            _spin()
+        except BaseException:
+            return "survived"
+        return ""
+
+    def answers_with_an_error() -> None:
+        try:
+            _spin()
+        except BaseException:
+            raise ValueError("late") from None
+
+    for late in (swallows, answers_with_an_error):
+        with pytest.raises(TimeUp):
+            within(_LIMIT, late)
+
+
+def test_code_that_never_ends_is_told_of() -> None:
+    """What no interruption ends, since it catches them on two levels, holds everything up, and a warning says where."""
+    began = time.monotonic()
+    heard: list[Warning] = []
+
+    def deaf() -> None:
+        while not heard and time.monotonic() - began < 40:
+            try:
+                while not heard and time.monotonic() - began < 40:
+                    try:
+                        time.sleep(1)
+                    except BaseException as error:
+                        heard.extend([error] if isinstance(error, Warning) else [])
+            except BaseException as error:
+                heard.extend([error] if isinstance(error, Warning) else [])
+
+    with pytest.raises(TimeUp):
+        within(_LIMIT, deaf)
+    assert "test_limit.py:" in str(heard[0]) and "catches its time limit again and again" in str(heard[0])
+
+
+def test_alarms_of_the_code_are_its_own() -> None:
+    """Taking all alarms away takes no limit away, and a time-out of the code's own works inside the limit."""
+
+    def disarms() -> None:
+        signal.alarm(0)
+        _spin()
+
+    class Late(Exception):
+        pass
+
+    def ring(*_: object) -> None:
+        raise Late
+
+    def has_its_own() -> str:
+        before = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        try:
+            time.sleep(60)
+        except Late:
+            return "gave up"
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        return ""
+
+    with pytest.raises(TimeUp):
+        within(_LIMIT, disarms)
+    assert within(10, has_its_own) == "gave up"
+
+
+def test_a_limit_inside_a_limit() -> None:
+    """Both hold, whichever is the shorter one."""
+    started = time.monotonic()
+    for outer, inner in ((10, _LIMIT), (_LIMIT, 10)):
+        with pytest.raises(TimeUp):
+            within(outer, lambda inner=inner: within(inner, lambda: time.sleep(3)))
+    assert time.monotonic() - started < 3
+
+
+async def test_plain_code_finds_no_event_loop() -> None:
+    """It cannot stop or cancel what runs here, and it may run a loop of its own."""
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        within(1, asyncio.get_running_loop)
+    assert within(1, lambda: asyncio.run(_answer())) == 5
+    assert asyncio.get_running_loop().is_running()
+
+
 async def _answer() -> int:
     await asyncio.sleep(0)
     return 5
@@ -105,63 +239,125 @@ async def _cancels_itself() -> None:
     raise asyncio.CancelledError
 
 
+async def _is_cancelled() -> None:
+    for task in asyncio.all_tasks():
+        task.cancel()
+    await asyncio.sleep(1)
+
+
+async def _stops_its_loop() -> None:
+    asyncio.get_running_loop().stop()
+    await asyncio.sleep(1)
+
+
+async def _interrupts() -> None:
+    raise KeyboardInterrupt
+
+
+async def _exits() -> None:
+    raise SystemExit(3)
+
+
+async def _leaves_an_interrupt() -> int:
+    left = asyncio.ensure_future(_interrupts())
+    await asyncio.sleep(0)
+    return 5 if left else 0
+
+
+async def _stops_iterating() -> None:
+    raise StopAsyncIteration
+
+
+@pytest.mark.parametrize(
+    ("upset", "error"),
+    [
+        (_cancels_itself, asyncio.CancelledError),
+        (_is_cancelled, asyncio.CancelledError),
+        (_stops_its_loop, RuntimeError),
+        (_interrupts, KeyboardInterrupt),
+        (_exits, SystemExit),
+        (_leaves_an_interrupt, KeyboardInterrupt),
+        (_stops_iterating, StopAsyncIteration),
+    ],
+)
+async def test_a_coroutine_upsets_nobody_else(
+    upset: Callable[[], Coroutine[Any, Any, Any]], error: type[BaseException]
+) -> None:
+    """Stopping the event loop, cancelling every task and asking the process to end are errors of this one call."""
+    other = asyncio.create_task(_answer())
+    for outcome in (await finished_soon(10, upset()), finished(10, upset())):
+        assert isinstance(outcome.exception(), error)
+    assert await other == 5
+
+
 async def test_coroutines_end_at_the_limit() -> None:
-    """A coroutine that waits too long is cancelled; one that does not heed it is left behind."""
-    heeded = []
-    over = asyncio.Event()
+    """A coroutine that waits too long is cancelled; one that does not heed it, or blocks, is left behind."""
+    heeded = threading.Event()
 
     async def polite() -> None:
         try:
             await asyncio.sleep(60)
         finally:
-            heeded.append(True)
+            heeded.set()
 
     async def deaf() -> None:
-        while not over.is_set():
-            try:
-                await over.wait()
-            except asyncio.CancelledError:
-                continue
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.1)
         raise ValueError("too late to matter")
 
-    assert await within_soon(_LIMIT, _answer()) == 5
-    for coroutine in (polite(), deaf()):
+    async def blocks() -> None:
+        time.sleep(3)
+
+    assert (await finished_soon(10, _answer())).result() == finished(10, _answer()).result() == 5
+    started = time.monotonic()
+    for coroutine in (polite, deaf, blocks):
         with pytest.raises(TimeUp):
-            await within_soon(_LIMIT, coroutine)
-    assert heeded == [True]
-    over.set()
-    await asyncio.sleep(0.01)
+            await finished_soon(_LIMIT, coroutine())
+        with pytest.raises(TimeUp):
+            finished(_LIMIT, coroutine())
+    assert time.monotonic() - started < 2
+    assert heeded.wait(10)
 
 
-async def test_a_coroutine_that_cancels_itself_does_not_cancel_the_caller() -> None:
-    """Cancelling itself is the code's error, not a wish to stop the trial."""
-    with pytest.raises(RuntimeError, match="it cancelled itself"):
-        await within_soon(_LIMIT, _cancels_itself())
-    with pytest.raises(RuntimeError, match="it cancelled itself"):
-        to_its_end(_LIMIT, _cancels_itself())
+async def test_a_coroutine_that_loops_does_not_loop_for_ever() -> None:
+    """Left behind, it would take half of the machine from all who come later; so it is ended from outside."""
+    ended = threading.Event()
+
+    async def loops() -> None:
+        try:
+            _spin()
+        finally:
+            ended.set()
+
+    with pytest.raises(TimeUp):
+        await finished_soon(_LIMIT, loops())
+    assert ended.wait(10)
+
+
+async def test_others_go_on_while_a_coroutine_waits() -> None:
+    """Ten that wait 0.2 s each take hardly longer together."""
+    started = time.monotonic()
+    await asyncio.gather(*(finished_soon(10, asyncio.sleep(0.2)) for _ in range(10)))
+    assert time.monotonic() - started < 1.5
 
 
 async def test_a_cancelled_caller_cancels_the_coroutine() -> None:
     """When the trial is stopped, its tool does not go on in secret."""
-    gone = []
+    begun, gone = threading.Event(), threading.Event()
 
     async def work() -> None:
+        begun.set()
         try:
             await asyncio.sleep(60)
         finally:
-            gone.append(True)
+            gone.set()
 
-    trial = asyncio.create_task(within_soon(60, work()))
-    await asyncio.sleep(0.01)
+    trial = asyncio.create_task(finished_soon(60, work()))
+    while not begun.is_set():
+        await asyncio.sleep(0.01)
     trial.cancel()
     with pytest.raises(asyncio.CancelledError):
         await trial
-    await asyncio.sleep(0)
-    assert gone == [True]
-
-
-async def test_a_coroutine_can_be_waited_for_inside_a_running_loop() -> None:
-    """`to_its_end` works wherever it is called, and has a limit too."""
-    assert to_its_end(1, _answer()) == 5
-    with pytest.raises(TimeUp):
-        to_its_end(_LIMIT, asyncio.sleep(0.3))
+    assert gone.wait(10)

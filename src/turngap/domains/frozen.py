@@ -29,6 +29,9 @@ _DIGITS = 12
 """Significant digits to which fractions kept as floats are equal: sums of the same amounts in any order agree."""
 _MOST_ZEROS = 400
 """Decimals with more digits before or behind the point are spelled with an exponent."""
+_LONGEST = 4300
+"""Decimal digits of the longest integer that Python writes out."""
+_MOST = 10**_LONGEST
 
 
 class StateError(Exception):
@@ -99,7 +102,7 @@ def ordered(items: Iterable[Any]) -> list[Any]:
     return sorted(found, key=canonical)
 
 
-_AS_THEY_ARE = (bool, int, FrozenDict, FrozenList, FrozenSet)
+_AS_THEY_ARE = (bool, FrozenDict, FrozenList, FrozenSet)
 
 
 def freeze(value: Any, place: str = "") -> Any:
@@ -117,9 +120,13 @@ def freeze(value: Any, place: str = "") -> Any:
         return value
     if kind is str:
         return _whole_text(value, place)
+    if kind is int:
+        if not -_MOST < value < _MOST:
+            raise StateError(f"{_at(place)}: an integer of more than {_LONGEST} digits cannot be stored")
+        return value
     if kind in (float, Decimal):
         if not math.isfinite(value):
-            raise StateError(f"{_at(place)}: {value} is not a JSON number")
+            raise StateError(f"{_at(place)}: {str(value)[:40]} is not a JSON number")
         return value
     if isinstance(value, (dict, list, tuple, set, frozenset)):
         return _freeze_container(value, place)

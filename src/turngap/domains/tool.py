@@ -76,9 +76,11 @@ class Check:
         Raises:
             DomainFault: the check itself failed.
         """
-        found = _ask(f"check {self.name}", self.function, time_limit, lambda: self.function(state, call))
+        found: Any = _ask(f"check {self.name}", self.function, time_limit, lambda: self.function(state, call))
         if found is not None and not isinstance(found, str):
-            raise DomainFault(f"check {self.name} returned {found!r:.80}; it should return the broken rule, or None")
+            with Blame(f"check {self.name}", self.function):
+                shown = f"{found!r:.80}"
+            raise DomainFault(f"check {self.name} returned {shown}; it should return the broken rule, or None")
         return found
 
 
@@ -103,7 +105,7 @@ class Assertion:
         if isinstance(values, str):
             raise DataFault(f"assertion {self.name}: {values}")
         named = values
-        return bool(_ask(f"assertion {self.name}", self.function, time_limit, lambda: self.function(state, **named)))
+        return _ask(f"assertion {self.name}", self.function, time_limit, lambda: bool(self.function(state, **named)))
 
 
 def _refuse_async(function: Callable[..., Any]) -> None:
@@ -129,6 +131,9 @@ def render(value: Any, tool: Tool) -> str:
     """
     if isinstance(value, str):
         return jsonio.clean(value)
+    if inspect.iscoroutine(value):
+        value.close()  # else Python complains on standard error that nobody waited for it
+        raise DomainFault(f"{tool.place()} returned a coroutine; make it async def, or wait for the coroutine")
     try:
         text = _ENCODER.encode(value)
         if b"NaN" in text or b"Infinity" in text:

@@ -18,7 +18,7 @@ from turngap.data import Category, ToolCall, ToolMessage
 from turngap.data.task import Side
 from turngap.domains.blame import TIME_LIMIT, UNKNOWN_OUTCOME, fault
 from turngap.domains.difference import Difference, differences
-from turngap.domains.limit import TimeUp, to_its_end, within, within_soon
+from turngap.domains.limit import TimeUp, finished, finished_soon, within
 from turngap.domains.live import LiveWorld, Reply
 from turngap.domains.state import State
 from turngap.domains.tool import Check, Tool, ToolError, render
@@ -122,7 +122,9 @@ class TableWorld(LiveWorld):
             try:
                 text = render(await self._value(tool, state, arguments, soon=soon), tool)
             except ToolError as refusal:
-                return _refused(call, str(refusal))
+                with tool.blame():
+                    said = str(refusal)
+                return _refused(call, said)
             except TimeUp:
                 continue
             finally:
@@ -136,12 +138,13 @@ class TableWorld(LiveWorld):
 
     async def _value(self, tool: Tool, state: State, arguments: dict[str, Any], *, soon: bool) -> Any:
         limit = self._setting.time_limit
+        if tool.is_async:
+            running = _sealed(tool, state, arguments)
+            done = await finished_soon(limit, running) if soon else finished(limit, running)
+            with tool.blame():
+                return done.result()
         with tool.blame():
-            if not tool.is_async:
-                return within(limit, lambda: tool.start(state, arguments))
-            # The coroutine blames by itself too, so that nothing but errors on purpose reaches an event loop.
-            running = _blamed(tool, state, arguments)
-            return await within_soon(limit, running) if soon else to_its_end(limit, running)
+            return within(limit, lambda: tool.start(state, arguments))
 
     def _understand(self, call: ToolCall, requestor: Side) -> tuple[Tool, dict[str, Any]] | Reply:
         """The tool that is meant and its typed arguments, or what is wrong with the call."""
@@ -165,12 +168,11 @@ class TableWorld(LiveWorld):
         return fault(self._broken, UNKNOWN_OUTCOME)
 
 
-async def _blamed(tool: Tool, state: State, arguments: dict[str, Any]) -> Any:
+async def _sealed(tool: Tool, state: State, arguments: dict[str, Any]) -> Any:
     try:
-        with tool.blame():
-            return await tool.start(state, arguments)
+        return await tool.start(state, arguments)
     finally:
-        # At once: what the tool left running in the event loop comes too late.
+        # At once: what the tool left running in its event loop comes too late.
         state.seal(_over(tool))
 
 
