@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from talk import play, trial
 
+from turngap.config import DataConfig
 from turngap.data import (
     Action,
     AssistantMessage,
@@ -20,6 +23,7 @@ from turngap.data import (
     Trajectory,
     UserMessage,
 )
+from turngap.formats import read
 from turngap.models.scripted import ScriptedModel
 from turngap.users import Part
 from turngap.users.faults import examine, is_user_error, undone
@@ -118,6 +122,23 @@ def test_usr_10_waiting_is_no_lapse_however_often() -> None:
         ("How can I help you today?", "role_break"),
         ("As an AI, I cannot know that.", "role_break"),
         ("I have processed your refund.", "role_break"),
+        ("Hello, I'm a creative AI. I can do whatever you need.", "role_break"),
+        ("I\u2019m an AI assistant.", "role_break"),
+        ("I am just a virtual assistant and cannot know that.", "role_break"),
+        ("I'm an AI designed to serve people.", "role_break"),
+        ("Hi, I'm a helpful assistant!", "role_break"),
+        ("I'm here to help with whatever you need.", "role_break"),
+        ("I'm sorry, I'm unable to provide a job id. I'm here to assist you with whatever you need.", "role_break"),
+        ("I'm here to help.", "role_break"),
+        ("What can I help you with?", "role_break"),
+        ("What can I do for you today?", "role_break"),
+        ("How may I be of assistance?", "role_break"),
+        ("Sure, I'd be happy to help you with that.", "role_break"),
+        ("Let me know how I can assist you.", "role_break"),
+        ("I can help you with your booking.", "role_break"),
+        ("Could you please provide your order number?", "role_break"),
+        ("Please confirm your email address.", "role_break"),
+        ("Thank you for reaching out!", "role_break"),
         ("Your booking has been moved. Have a nice day.", "role_break"),
         ('We need to act as the user. So send: "move it"', "reasoning_leak"),
         ("</think> Can you move it?", "reasoning_leak"),
@@ -145,11 +166,31 @@ def test_messages_out_of_role(text: str, kind: str) -> None:
         "I want to move booking bk 10423 to 2 May, I am Ada Byron in 19122.",
         "The weather is bad on that day.",
         "I think we need to act quickly.",
+        "I'm sorry, I'm unable to provide that number, and thank you for your patience.",
+        "I am here to help my mother with her booking, how can I help her best?",
+        "I'm an AI researcher and an assistant professor.",
+        "I'm a virtual assistant for a law firm and I'm an AI developer by night.",
+        "I'm an assistant at the harbour office.",
+        "Can you provide me with your opening hours? Please tell me your policy on dogs.",
+        "Please let me know what else you need from me. Is there anything else you need?",
+        "Am I talking to an AI? You said that you are here to help.",
     ],
 )
 def test_messages_in_role(text: str) -> None:
     """Ordinary talk of customers is no lapse."""
     assert kinds(trial("Hello.", says("What is it about?"), text)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "least"), [("tau-bench/gpt-4o-airline-tasks-00-24.json", 800), ("sgd", 1700), ("tooltalk/easy", 20)]
+)
+def test_real_users_do_not_break_their_role(shared: Path, name: str, least: int) -> None:
+    """What people and good simulators of people said in recordings is never taken for an assistant's talk."""
+    reading = read(DataConfig(paths=(str(shared / name),)))
+    said = [one.content for chat in reading for one in chat.messages if isinstance(one, UserMessage) and one.content]
+    assert len(said) >= least
+    found = [text for text in said if ("role_break", 1) in kinds(trial(text))]
+    assert found == []
 
 
 def test_what_was_heard_or_seen_is_not_invented() -> None:

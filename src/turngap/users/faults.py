@@ -22,8 +22,22 @@ from turngap.users.lapse import Lapse, LapseKind
 from turngap.users.signals import parse
 
 _ROLE = re.compile(
-    r"\bhow (can|may) i (help|assist) you\b|\banything else (that )?i can (help|assist|do for you)\b|\bas an ai\b"
-    r"|language model|\bthank you for contacting\b|\bi(?:'ll| will) transfer you\b|\blook (that|it|this) up for you"
+    r"\bhow (can|may|could) i (be of (help|assistance|service)|help|assist|serve)\b(?! (it|them|him|her|my)\b)"
+    r"|\b(what|which \w+) (can|may|could) i (help|assist) you with\b|\bwhat (can|may|could) i do for you\b"
+    r"|\banything else (that )?i can (help|assist|do for you)\b|\b(how|if|what) i (can|may) (help|assist) you\b"
+    # Alone or with somebody to serve: customers too are here to help their mothers.
+    r"|\bi(?:'m| am) (always )?here to (help|assist|serve)(?= you\b| with (what|any)|\s*[.!,;]|\s*$)"
+    r"|\b(happy|glad|delighted|pleased) to (help|assist|serve) you\b|\bi can (help|assist) you (with|find|by)\b"
+    r"|\b(please|(can|could|would) you( please)?) (provide|share|confirm|verify|give|tell)( me)?( with)? your "
+    r"(order|booking|reservation|account|user|customer|email|e-mail|phone|full name|name|zip|confirmation|membership)\b"
+    r"|\bas an ai\b|language model"
+    # A virtual assistant of some office and an AI researcher are people.
+    r"|\bi(?:'m| am) (just |only )?an? (?:[\w-]+ ){0,3}"
+    r"(?:chat ?bot|(?:virtual|digital|automated|helpful) (?:assistant|agent))\b(?! (?:at|for|in|of)\b)"
+    r"|\bi(?:'m| am) (just |only )?an? (?:[\w-]+ ){0,3}ai\b(?! (?!assistant|model|agent|bot|chatbot|system|and|but|so|that"
+    r"|or|who|which|here|designed|created|made|built|trained|developed by)[a-z])"
+    r"|\b(thank you|thanks) for (contacting|reaching out|calling|choosing)\b"
+    r"|\bi(?:'ll| will) transfer you\b|\blook (that|it|this) up for you"
     r"|\bi(?:'ve| have) (processed|issued|cancell?ed|updated|initiated|submitted) your\b"
     r"|\byour (order|booking|reservation|refund|account|request) (has|have) been\b",
     re.IGNORECASE,
@@ -191,7 +205,7 @@ def _breaks(turns: Sequence[_Turn], task: Task) -> Iterator[Lapse]:
     told = task.instructions
     recitals = _recitals(f"{told.reason}\n{told.known}\n{told.unknown}\n{told.further}\n{task.persona}")
     for turn in turns:
-        text = turn.text
+        text = turn.text.replace("\u2019", "'")
         for kind, pattern in (
             (LapseKind.ROLE_BREAK, _ROLE),
             (LapseKind.REASONING_LEAK, _REASONING),
