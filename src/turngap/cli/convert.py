@@ -1,6 +1,7 @@
 """`turngap convert`: rewrite recorded conversations of any known format, whole or not at all.
 
-A run of live trials can be written too, ``--to tau2``: as the results file that tau2's own tools read.
+A run of live trials can be written too: each trial as a conversation, or with ``--to tau2`` as the results file that
+tau2's own tools read.
 
 The result appears under its name only when every record was read; with ``--redact`` personal data and credentials are
 replaced by stand-ins on the way. What was done is said on standard error.
@@ -9,13 +10,14 @@ replaced by stand-ins on the way. What was done is said on standard error.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from turngap.analysis.tau2_results import to_results
+from turngap.analysis.trial_conversations import conversations
 from turngap.config import DataConfig
 from turngap.data import Conversation
 from turngap.domains.tau2 import results
@@ -23,14 +25,14 @@ from turngap.errors import UsageError
 from turngap.formats import Reading, read, write
 from turngap.formats.personal import Redactor
 from turngap.report.harmless import one_line
-from turngap.runs.store import RunStore
+from turngap.runs.store import DATABASE, RunStore
 
 
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help="File or folder of recordings, or a run of trials.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="File to write.")],
     to: Annotated[
-        str, typer.Option(metavar="FORMAT", help="Format to write; tau2 (results.json) for a run of trials.")
+        str, typer.Option(metavar="FORMAT", help="Format to write; for a run of trials also tau2 (results.json).")
     ] = "openai",
     format: Annotated[  # noqa: A002 - the word of the option's meaning
         str | None, typer.Option("--from", metavar="FORMAT", help="Format; found out by content when not given.")
@@ -49,36 +51,60 @@ def convert(
     ] = False,
 ) -> None:
     """Rewrite recorded conversations in another format."""
-    if to == "tau2":
-        _write_results(Path(source), Path(target))
+    out = Path(target)
+    redactor = Redactor() if redact else None
+    if to == "tau2" or (Path(source) / DATABASE).is_file():
+        useless = {"--from": bool(format), "--tools": bool(tools), "--skip-bad": skip_bad}
+        if to == "tau2":
+            useless |= {"--redact": redact, "--only-successful": only_successful}
+        if named := [option for option, given in useless.items() if given]:
+            raise UsageError(f"{source}: a run of trials is written without {', '.join(named)}")
+        _require_free(out)
+        _write_trials(Path(source), out, to, redactor, only_successful=only_successful)
         return
     reading = read(
         DataConfig(paths=(source,), format=format, tools=tools, only_successful=only_successful, skip_bad=skip_bad)
     )
-    out = Path(target)
     _check_target(out, reading, tools)
-    redactor = Redactor() if redact else None
     count = write(_prepared(reading, redactor), out, to)
     _tell(reading, redactor, count, out)
 
 
-def _write_results(directory: Path, out: Path) -> None:
+def _write_trials(directory: Path, out: Path, to: str, redactor: Redactor | None, *, only_successful: bool) -> None:
     with RunStore.open(directory) as store:
-        content = to_results(store)
-    results.write(out, content)
-    sys.stderr.write(f"turngap: {len(content['simulations'])} trials written to {out}\n")
+        if to == "tau2":
+            content = to_results(store)
+            results.write(out, content)
+            count = len(content["simulations"])
+        else:
+            told = conversations(store, only_successful=only_successful)
+            count = write(_prepared(told, redactor), out, to)
+        left = len(store.trials.measured()) - count if only_successful else 0
+    parts = [f"{count} trials written to {out}"]
+    parts += [f"{left} not successful left out"] * bool(left)
+    sys.stderr.write(f"turngap: {'; '.join([*parts, *_replaced(redactor)])}\n")
 
 
 def _check_target(out: Path, reading: Reading, tools: str | None) -> None:
     inputs = [path for path, _ in reading.files] + ([Path(tools)] if tools else [])
     if any(path.resolve() == out.resolve() for path in inputs):
         raise UsageError(f"{out}: is one of the inputs and would be overwritten; name another file")
+    _require_free(out)
+
+
+def _require_free(out: Path) -> None:
     if out.is_dir() or not out.parent.is_dir():
         raise UsageError(f"{out}: not a file in an existing folder; name one")
 
 
-def _prepared(reading: Reading, redactor: Redactor | None) -> Iterator[Conversation]:
-    for conversation in reading:
+def _replaced(redactor: Redactor | None) -> Iterator[str]:
+    if redactor is not None:
+        counts = ", ".join(f"{count} {kind}" for kind, count in redactor.counts.items())
+        yield f"values replaced: {counts} (names and addresses are not found)"
+
+
+def _prepared(found: Iterable[Conversation], redactor: Redactor | None) -> Iterator[Conversation]:
+    for conversation in found:
         yield conversation if redactor is None else redactor.redact(conversation)
 
 
@@ -86,9 +112,7 @@ def _tell(reading: Reading, redactor: Redactor | None, count: int, out: Path) ->
     parts = [f"{count} conversations written to {out}"]
     parts += [f"{reading.n_unsuccessful} not successful left out"] * bool(reading.n_unsuccessful)
     parts += [f"{reading.n_skipped} unreadable records left out"] * bool(reading.n_skipped)
-    if redactor is not None:
-        counts = ", ".join(f"{count} {kind}" for kind, count in redactor.counts.items())
-        parts.append(f"values replaced: {counts} (names and addresses are not found)")
+    parts += _replaced(redactor)
     lines = ["; ".join(parts), *map(str, reading.skipped), *reading.notes]
     if reading.oddity_counts:
         kinds = ", ".join(f"{count} {kind}" for kind, count in reading.oddity_counts.most_common())

@@ -34,8 +34,9 @@ _ROLE = re.compile(
     # A virtual assistant of some office and an AI researcher are people.
     r"|\bi(?:'m| am) (just |only )?an? (?:[\w-]+ ){0,3}"
     r"(?:chat ?bot|(?:virtual|digital|automated|helpful) (?:assistant|agent))\b(?! (?:at|for|in|of)\b)"
-    r"|\bi(?:'m| am) (just |only )?an? (?:[\w-]+ ){0,3}ai\b(?! (?!assistant|model|agent|bot|chatbot|system|and|but|so|that"
-    r"|or|who|which|here|designed|created|made|built|trained|developed by)[a-z])"
+    r"|\bi(?:'m| am) (just |only )?an? (?:[\w-]+ ){0,3}ai\b"
+    r"(?! (?!assistant|model|agent|bot|chatbot|system|and|but|so|that|or|who|which|here"
+    r"|designed|created|made|built|trained|developed by)[a-z])"
     r"|\b(thank you|thanks) for (contacting|reaching out|calling|choosing)\b"
     r"|\bi(?:'ll| will) transfer you\b|\blook (that|it|this) up for you"
     r"|\bi(?:'ve| have) (processed|issued|cancell?ed|updated|initiated|submitted) your\b"
