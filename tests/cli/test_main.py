@@ -120,6 +120,20 @@ def test_an_internal_error_is_one_line_with_a_hint() -> None:
     assert "Traceback" in shown.stderr
 
 
+def test_an_internal_error_of_many_lines_is_one_line() -> None:
+    """Whatever an error says, the person reads one line."""
+    code = """
+from turngap.cli import main
+main.VERBS["list"] = ("__main__:show", "")
+def show():
+    raise ZeroDivisionError("one\\ntwo\\n\\nthree")
+main.run(["list"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1 and "ZeroDivisionError: one two three (TURNGAP_DEBUG" in done.stderr
+
+
 def test_a_closed_pipe_ends_quietly() -> None:
     """`turngap list models | head -0` says nothing on standard error."""
     reading, writing = os.pipe()

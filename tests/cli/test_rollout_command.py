@@ -288,6 +288,14 @@ def test_refused_changes_of_the_reference_are_told(tmp_path: Path, capsys: Any) 
     assert list(document["findings"]) == ["move-9"] and document["findings"]["move-9"][0].startswith("refused: move_b")
 
 
+def test_a_wrong_user_leaves_no_run(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """Everyone who takes part is built before the directory is made, so the mended command is not refused."""
+    assert _rollout(tasks, tmp_path / "run", "--user", "scripted?patience=x") == 2
+    assert "patience" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+    assert _rollout(tasks, tmp_path / "run", "--user", "scripted?patience=3") == 0
+
+
 def test_what_is_missing_is_named() -> None:
     """Domain, tasks and model have to be given, each with a hint."""
     for given, saying in (

@@ -19,8 +19,10 @@ from typing import Any
 
 import typer
 
+from turngap.cli.guard import guarded
 from turngap.cli.main import INTERRUPTED
 from turngap.cli.progress import Terminal
+from turngap.errors import HarnessFault
 from turngap.models.endpoint import public
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -29,12 +31,12 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
 
 
 def run(work: Coroutine[Any, Any, None], progress: Terminal) -> None:
-    """Run `work` to its end, with live progress.
+    """Run `work` to its end, with live progress, and with standard output and working directory kept for the command.
 
     Raises:
-        typer.Exit: with code 130, when it was interrupted.
+        typer.Exit: with code 130, when it was interrupted. HarnessFault: something cancelled it from within.
     """
-    with asyncio.Runner() as runner:
+    with guarded(), asyncio.Runner() as runner:
         loop = runner.get_loop()
         task: asyncio.Task[None] = loop.create_task(work)
         interrupted = False
@@ -55,7 +57,9 @@ def run(work: Coroutine[Any, Any, None], progress: Terminal) -> None:
         try:
             runner.run(_watched(task, progress))
         except asyncio.CancelledError:
-            raise typer.Exit(INTERRUPTED) from None
+            if interrupted:
+                raise typer.Exit(INTERRUPTED) from None
+            raise HarnessFault(f"the run was cancelled from within; go on with: {_command()}") from None
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)

@@ -14,6 +14,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -25,7 +26,7 @@ import typer.core
 import typer.main
 
 from turngap import __version__
-from turngap.errors import TurngapError, UsageError
+from turngap.errors import Interrupted, TurngapError, UsageError
 from turngap.report.harmless import harmless
 
 VERBS: dict[str, tuple[str, str]] = {
@@ -48,8 +49,9 @@ VERBS: dict[str, tuple[str, str]] = {
 """Verb -> where it lives, and the line that `turngap --help` shows for it."""
 
 INTERRUPTED = 130
+_PATIENCE = 2.0  # seconds for threads that are left to end
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
-_PYTHON_TYPE = re.compile(r"<(?:list\[)?(\w+)\]?>")
+_PYTHON_TYPE = re.compile(r"<(?:list\[)?(\w+)(?: range)?\]?>")
 _WORDS = {"str": "TEXT", "int": "N", "float": "NUMBER"}
 # Typer carries its own copy of Click in newer releases; this is the class of usage errors in either.
 _UsageProblem: type[Any] = typer.BadParameter.__mro__[1]
@@ -146,12 +148,22 @@ def _options(
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit the process with the right code."""
     sys.excepthook = _internal_error
+    threading.excepthook = sys.unraisablehook = _Unheard()
     _mend_streams()
     signal.signal(signal.SIGINT, _on_interrupt)
     code = execute(sys.argv[1:] if arguments is None else arguments)
     # All is said and done: a signal that comes while the interpreter takes itself down changes nothing.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _leave_behind(code)
     sys.exit(code)
+
+
+def _leave_behind(code: int) -> None:
+    """See to it that threads of other people's code, which Python would wait for, do not hold the end up."""
+    if threading.active_count() > 1:
+        last = threading.Timer(_PATIENCE, os._exit, [code])
+        last.daemon = True
+        last.start()
 
 
 def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -160,7 +172,7 @@ def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     _complain("interrupted", INTERRUPTED)
     sys.stderr.flush()
-    raise KeyboardInterrupt
+    raise Interrupted
 
 
 def _mend_streams() -> None:
@@ -217,7 +229,30 @@ def _internal_error(kind: type[BaseException], error: BaseException, trace: Trac
     if os.environ.get("TURNGAP_DEBUG"):
         sys.__excepthook__(kind, error, trace)
         return
+    _complain(f"internal error{_told(kind, error, trace)} (TURNGAP_DEBUG=1 shows all; please report this)", 1)
+
+
+class _Unheard:
+    """Tells of an error that reaches nobody, in a thread or a finaliser, on one line and once."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, unheard: Any) -> None:
+        """Take the arguments of `threading.excepthook` or of `sys.unraisablehook`."""
+        kind, error, trace = unheard.exc_type, unheard.exc_value, unheard.exc_traceback
+        if os.environ.get("TURNGAP_DEBUG"):
+            sys.__excepthook__(kind, error, trace)
+            return
+        line = f"an error that nobody waited for{_told(kind, error, trace)} (TURNGAP_DEBUG=1 shows all)"
+        if kind is not SystemExit and line not in self._said:
+            self._said.add(line)
+            _complain(line, 1)
+
+
+def _told(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> str:
+    """Where an error was raised, and what it says, on one line."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""  # noqa: PTH119 - no pathlib in the last resort
-    _complain(f"internal error{where}: {kind.__name__}: {error} (TURNGAP_DEBUG=1 shows all; please report this)", 1)
+    return f"{where}: {kind.__name__}: {' '.join(str(error or '').split())}"

@@ -29,7 +29,7 @@ from turngap.models import Examined, Model, ModelContext, Request, Seat
 from turngap.models.base import workers
 from turngap.protocols import floors, rollout, vetting
 from turngap.protocols.capture import capture
-from turngap.protocols.evaluate import Services
+from turngap.protocols.evaluate import Pending, Services
 from turngap.protocols.grading import Grader, graded, open_grader
 from turngap.protocols.rollout import Place
 from turngap.protocols.taskset import chosen
@@ -67,27 +67,32 @@ class Cast(msgspec.Struct, frozen=True, kw_only=True):
 async def roll_out(config: RolloutConfig, directory: Path, services: Services) -> None:
     """Run or resume a rollout; afterwards `directory` holds a score for every trial.
 
+    Domain, tasks and everyone who takes part are checked before the directory is made.
+
     Raises:
         UsageError, ConfigError, DataError, StoreError: it cannot run as asked for; what was already computed stays.
     """
+    directory = directory.absolute()  # a domain's code may change the working directory
     domain = domains.build(config.domain)
     task_file, tasks = chosen(config.tasks)
     found = await vetting.vet(task_file, tasks, domain, services.progress, _resumed(directory, config, domain))
-    with RunStore.create(directory, config) as store:
-        store.set_note("state", "started")
-        store.add_tasks(tasks)
-        store.set_note(vetting.NOTE, msgspec.to_builtins(found))
-        store.set_note("edited", [])
-        store.set_note("tasks", {"file": task_file.file, "digest": task_file.digest})
-        context = model_context(store, services)
-        cast = open_cast(config, domain, context, services)
-        try:
+    pending = Pending()
+    cast = open_cast(config, domain, model_context(pending, config, services), services)
+    try:
+        _rehearse(cast, tasks)
+        with RunStore.create(directory, config) as store:
+            pending.store = store
+            store.set_note("state", "started")
+            store.add_tasks(tasks)
+            store.set_note(vetting.NOTE, msgspec.to_builtins(found))
+            store.set_note("edited", [])
+            store.set_note("tasks", {"file": task_file.file, "digest": task_file.digest})
             _settle(store, cast, services.progress)
             await _look(cast.model, domain, tasks[0])
             await perform(store, cast, services.progress)
-        finally:
-            await cast.aclose()
-        store.set_note("state", "finished")
+            store.set_note("state", "finished")
+    finally:
+        await cast.aclose()
 
 
 async def regrade(directory: Path, config: RolloutConfig, services: Services) -> None:
@@ -104,6 +109,7 @@ async def regrade(directory: Path, config: RolloutConfig, services: Services) ->
     Raises:
         UsageError: the run holds no trial. ConfigError: the domain is no longer the one of the trials.
     """
+    directory = directory.absolute()  # a domain's code may change the working directory
     domain = domains.build(config.domain)
     with RunStore.open(directory, write=True) as store:
         if not store.trials.measured():
@@ -112,7 +118,7 @@ async def regrade(directory: Path, config: RolloutConfig, services: Services) ->
         if not edited:
             _require_same(store, "domain", domain.identity(), "bring it back as it was to grade them again")
         store.set_note("edited", edited)
-        grader = open_grader(config, model_context(store, services), services)
+        grader = open_grader(config, model_context(store, config, services), services)
         try:
             await _grade_and_score(store, domain, grader, services.progress, config)
         finally:
@@ -140,10 +146,10 @@ def audited(names: Sequence[str], config: RolloutConfig) -> list[str]:
     return [name for name in names if name in drawn]
 
 
-def model_context(store: RunStore, services: Services) -> ModelContext:
+def model_context(store: RunStore | Pending, config: RolloutConfig, services: Services) -> ModelContext:
     """What a model that works on trials is given."""
     return ModelContext(
-        load=lambda path: formats.read(DataConfig(paths=(str(path),)), seed=store.rollout.seed),
+        load=lambda path: formats.read(DataConfig(paths=(str(path),)), seed=config.seed),
         cache=store.calls if services.cache is None else Layered(store.calls, services.cache),
         notify=services.progress.note,
         waiting=services.progress.waiting,
@@ -166,6 +172,13 @@ def open_cast(config: RolloutConfig, domain: LiveDomain, context: ModelContext, 
         grader=open_grader(config, context, services),
         second=None if config.audit is None else users.build(config.audit.user, context),
     )
+
+
+def _rehearse(cast: Cast, tasks: Sequence[Task]) -> None:
+    """Find a task that a user cannot act out now, and not after an hour."""
+    for simulator in filter(None, (cast.simulator, cast.second)):
+        for task in tasks:
+            simulator.user(Part(task=task))
 
 
 def _resumed(directory: Path, config: RolloutConfig, domain: LiveDomain) -> vetting.Vetted | None:
@@ -191,10 +204,6 @@ def _settle(store: RunStore, cast: Cast, progress: Progress) -> None:
     _require_same(store, "user", cast.simulator.identity())
     store.set_note("model", {"label": cast.model.label, "identity": cast.model.identity()})
     tasks = list(store.trials.tasks())
-    for task in tasks:
-        # A task that a user cannot act out is found now, and not after an hour.
-        for simulator in filter(None, (cast.simulator, cast.second)):
-            simulator.user(Part(task=task))
     found = _vetted(store)
     remarks = [*vetting.remarks(found.findings if found else ()), *_remarks(store.rollout)]
     if cast.grader.identity().get("judge") is None:
@@ -253,13 +262,17 @@ async def _play_all(
     store: RunStore, cast: Cast, place: Place, player: Player, names: Sequence[str], progress: Progress
 ) -> None:
     trials = store.trials
-    wanted = [(name, trial) for trial in range(store.rollout.trials) for name in names]
+    count, known = store.rollout.trials, set(names)
+
+    def wanted(key: tuple[str, int]) -> bool:
+        return key[0] in known and key[1] < count
+
     kept = trials.measured(player=player)
     failures = trials.failures(player=player)
     kept |= {key for key, failure in failures.items() if failure.cause not in AGAIN}
-    done = sum(key in kept for key in wanted)
-    again = sum(key in failures and key not in kept for key in wanted)
-    progress.stage("rollout" if player == MAIN else "audit", len(wanted), done, again)
+    done = sum(map(wanted, kept))
+    again = sum(wanted(key) and key not in kept for key in failures)
+    progress.stage("rollout" if player == MAIN else "audit", count * len(names), done, again)
 
     code = _code(cast.domain)
 
@@ -278,7 +291,7 @@ async def _play_all(
         progress.advance(errored=isinstance(reward, Failure), usage=trajectory.usage)
 
     await run_units(
-        (key for key in wanted if key not in kept),
+        ((name, trial) for trial in range(count) for name in names if (name, trial) not in kept),
         work,
         concurrency=workers(cast.model, store.rollout.model.concurrency),
     )

@@ -86,6 +86,7 @@ class Register:
         """`path` is the copy's."""
         self._database = database
         self._path = path
+        self._place = path.absolute()  # whoever is at work meanwhile may change the working directory
         self._manifest: Manifest | None = None
 
     def begin(self, config: Settings) -> None:
@@ -153,7 +154,7 @@ class Register:
 
     def export(self) -> None:
         """Bring the file up to date."""
-        write_document(self._path, self.manifest)
+        write_document(self._place, self.manifest)
 
 
 def write_document(path: Path, document: object) -> None:

@@ -84,6 +84,7 @@ class RunStore:
     def __init__(self, directory: Path, database: Database, config: Settings | None) -> None:
         """Use `create` or `open`."""
         self.directory = directory
+        self._place = directory.absolute()  # whoever is at work meanwhile may change the working directory
         self.calls = RunCalls(database)
         self.trials = Trials(database, directory)
         self._database = database
@@ -425,7 +426,7 @@ class RunStore:
     def state(self) -> State:
         """The note ``state``; a run that says ``started`` while nobody writes it was interrupted."""
         stored: State = self.note("state", "started")
-        return "interrupted" if stored == "started" and not is_held(self.directory / LOCK) else stored
+        return "interrupted" if stored == "started" and not is_held(self._place / LOCK) else stored
 
     def write_metrics(self, document: dict[str, Any]) -> None:
         """Write ``metrics.json``: the old or the new one is there at any moment.
@@ -433,7 +434,7 @@ class RunStore:
         Raises:
             StoreError: it cannot be written.
         """
-        write_document(self.directory / METRICS, document)
+        write_document(self._place / METRICS, document)
 
     def _read(self, unpack: Unpacker[T], body: bytes) -> T:
         try:
