@@ -69,6 +69,7 @@ class _Log:
         self.errors = 0
         self.answer_seconds = 0.0
         self.fault: UserFault | None = None
+        self._offered: tuple[str, tuple[ToolSpec, ...], str] | None = None
 
     def add(self, event: Event) -> None:
         self.events.append(event)
@@ -76,6 +77,13 @@ class _Log:
         if not isinstance(event, Spoken):
             self.history.extend(event.results)
             self.errors += sum(result.error for result in event.results)
+
+    def offer(self, request: Request) -> str:
+        """Identity of policy and tools. Digesting them costs as much as a turn of a fast world, so it is done once."""
+        if self._offered is None or self._offered[0] is not request.policy or self._offered[1] is not request.tools:
+            digest = jsonio.digest([request.policy, request.tools])
+            self._offered = (request.policy, request.tools, digest)
+        return self._offered[2]
 
     def blame(self, problem: tuple[Category, int | None, str]) -> None:
         category, decision, detail = problem
@@ -187,7 +195,7 @@ async def _step(model: Model, world: World, brief: Brief, log: _Log) -> bool:
             finish=prediction.finish,
             notes=prediction.notes,
             raw=prediction.raw,
-            asked=_standing(model, request),
+            asked=_standing(model, log.offer(request)),
         )
     )
     if brief.task is not None and prediction.empty:
@@ -199,9 +207,9 @@ async def _step(model: Model, world: World, brief: Brief, log: _Log) -> bool:
     return _repair(world, brief, log)
 
 
-def _standing(model: Model, request: Request) -> str:
+def _standing(model: Model, offer: str) -> str:
     """Identity of what a model is asked with whatever the history: it has to stay the same from turn to turn."""
-    return jsonio.digest([model.identity(), request.policy, request.tools])[:16]
+    return jsonio.digest([model.identity(), offer])[:16]
 
 
 def _repair(world: World, brief: Brief, log: _Log) -> bool:
