@@ -187,7 +187,8 @@ def perform(
     """Run or resume one evaluation with live progress, write `metrics.json`, and return its summary."""
     progress = Terminal()
     tools = Services(progress=progress, cache=cache, save_prompt=save_prompt)
-    interrupt.run(run_evaluation(config, directory, tools), progress)
+    # Absolute, since code of others may be elsewhere when the directory is made.
+    interrupt.run(run_evaluation(config, directory.absolute(), tools), progress)
     return sum_up(directory)
 
 

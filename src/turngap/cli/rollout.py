@@ -138,7 +138,8 @@ def rollout(
     directory = output or settings.rollout_directory(resolved)
     progress = Terminal()
     with opened(cache, None) as (shared, _):
-        interrupt.run(roll_out(resolved, directory, Services(progress=progress, cache=shared)), progress)
+        # Absolute, since code of others may be elsewhere when the directory is made.
+        interrupt.run(roll_out(resolved, directory.absolute(), Services(progress=progress, cache=shared)), progress)
     conclude(directory, max_errored=max_errored, max_user_errors=max_user_errors, as_json=as_json)
 
 

@@ -75,7 +75,7 @@ def score(
             raise UsageError(f"{run} holds trials of live tasks; {', '.join(useless)} is for recorded conversations")
         anew = settings.changed(config, judging)
         with opened(cache, None) as (shared, _):
-            interrupt.run(regrade(run, anew, Services(progress=progress, cache=shared)), progress)
+            interrupt.run(regrade(run.absolute(), anew, Services(progress=progress, cache=shared)), progress)
         conclude(run, max_errored=max_errored, max_user_errors=max_user_errors, as_json=as_json)
         return
     changes = {
@@ -88,7 +88,7 @@ def score(
     wanted = settings.changed(config, changes)
     with opened(cache, save_prompts) as (shared, save):
         tools = Services(progress=progress, cache=shared, save_prompt=save)
-        interrupt.run(rescore(run, wanted, tools), progress)
+        interrupt.run(rescore(run.absolute(), wanted, tools), progress)
     summary = sum_up(run)
     show(summary, run, config, as_json=as_json)
     if summary.n["errored"] > max_errored:

@@ -81,7 +81,6 @@ async def evaluate(config: EvalConfig, directory: Path, services: Services) -> N
         UsageError, ConfigError, DataError, StoreError: the evaluation cannot run as asked for; what was already
             computed stays in the directory.
     """
-    directory = directory.absolute()  # a model's code may change the working directory
     pending = Pending()
     context = model_context(pending, config, services)
     async with open_judges(config, context, services.save_prompt) as judges, AsyncExitStack() as closing:

@@ -72,7 +72,6 @@ async def roll_out(config: RolloutConfig, directory: Path, services: Services) -
     Raises:
         UsageError, ConfigError, DataError, StoreError: it cannot run as asked for; what was already computed stays.
     """
-    directory = directory.absolute()  # a domain's code may change the working directory
     domain = domains.build(config.domain)
     task_file, tasks = chosen(config.tasks)
     found = await vetting.vet(task_file, tasks, domain, services.progress, _resumed(directory, config, domain))
@@ -109,7 +108,6 @@ async def regrade(directory: Path, config: RolloutConfig, services: Services) ->
     Raises:
         UsageError: the run holds no trial. ConfigError: the domain is no longer the one of the trials.
     """
-    directory = directory.absolute()  # a domain's code may change the working directory
     domain = domains.build(config.domain)
     with RunStore.open(directory, write=True) as store:
         if not store.trials.measured():
