@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from boatdomain import domain
 
+from turngap.data import ToolCall
 from turngap.domains import REGISTRY, DomainSpec, LiveDomain, build
 from turngap.domains.loading import load, parse
 from turngap.errors import UsageError
@@ -119,7 +120,8 @@ def test_what_cannot_be_found_is_said_in_one_line(spec: str, problem: str) -> No
         ("x = 1", "has no DOMAIN; it should end with DOMAIN = Domain"),
         ("DOMAIN = 5", "int is no domain"),
         ("\n\nimport nowhere_at_all", r"failed at harbour.py:3: ModuleNotFoundError: No module named 'nowhere_at_all'"),
-        ("DOMAIN = (", r"SyntaxError: '\(' was never closed"),
+        ("x = 1\nDOMAIN = (", r"failed at harbour.py:2: SyntaxError: '\(' was never closed$"),
+        ("raise GeneratorExit", "failed at harbour.py:1: GeneratorExit$"),
         ("raise SystemExit(3)", "failed at harbour.py:1: SystemExit: 3"),
         (_FILE.replace("name: str", "name: strr"), "Harbour.boats: its type cannot be used: name 'strr'"),
         (
@@ -134,6 +136,33 @@ def test_a_file_that_cannot_be_used_is_explained(file: Path, text: str, problem:
     with pytest.raises(Exception, match=problem) as caught:
         build(str(file)).world()
     assert "\n" not in str(caught.value)
+
+
+def test_files_of_one_name_are_two_domains(tmp_path: Path) -> None:
+    """Two files of the same name in two folders stay apart, types included."""
+    made = []
+    for place, name in (("east", "Ada"), ("west", "Bo")):
+        folder = tmp_path / place
+        folder.mkdir()
+        (folder / "harbour.py").write_text(_FILE.replace("Ada", name), encoding="utf-8")
+        made.append(build(str(folder / "harbour.py")))
+    east, west = (one.world() for one in made)
+    assert [one.call(ToolCall(name="list_boats", arguments={})).content for one in (east, west)] == [
+        '["Ada"]',
+        '["Bo"]',
+    ]
+    assert type(east.snapshot()) is not type(west.snapshot())
+
+
+def test_a_module_that_cannot_be_imported_is_explained(tmp_path: Path) -> None:
+    """A dotted name is loaded as carefully as a file."""
+    (tmp_path / "sunken_harbour.py").write_text("\nraise ValueError('two\\nlines')\n", encoding="utf-8")
+    sys.path.insert(0, str(tmp_path))
+    try:
+        with pytest.raises(UsageError, match=r"failed at sunken_harbour\.py:2: ValueError: two lines"):
+            build("sunken_harbour:DOMAIN")
+    finally:
+        sys.path.remove(str(tmp_path))
 
 
 def test_unknown_options_are_refused(file: Path) -> None:

@@ -83,7 +83,8 @@ def load(text: str, registry: Registry) -> LiveDomain:
         if found is None:
             raise UsageError(f"domain file {file} has no {attribute}; it should end with {attribute} = Domain(...)")
     else:
-        found = registry.load(spec.name)
+        with Blame(f"domain {spec.text!r}", raises=UsageError):
+            found = registry.load(spec.name)
     return _domain(found, spec)
 
 

@@ -32,6 +32,7 @@ from turngap.domains.retail.spread import Spread
 from turngap.domains.retail.unique import Unique
 from turngap.errors import UsageError
 
+_MOST = 1_000_000
 _AVAILABLE = 0.8
 _METHODS = ("credit_card", "credit_card", "paypal", "gift_card")
 _BRANDS = ("visa", "mastercard")
@@ -65,10 +66,7 @@ def generate(seed: int, sizes: Sizes | None = None, avoid: Sequence[Database] = 
         UsageError: the sizes cannot be had: too few names are left, or no distribution has the figures asked for.
     """
     sizes = sizes or Sizes()
-    if min(sizes.categories, sizes.users) < 1 or sizes.orders < 0 or not 1 <= sizes.items[0] <= sizes.items[1]:
-        raise UsageError(
-            "sizes: at least 1 category, 1 user and 1 item an order are needed, and no fewer than 0 orders"
-        )
+    _require(sizes)
     # A stream of its own for each table: more users do not change the products.
     streams = {name: random.Random(f"{seed}/{name}") for name in ("products", "users", "orders")}
     taken = Unique(avoid)
@@ -83,6 +81,18 @@ def generate(seed: int, sizes: Sizes | None = None, avoid: Sequence[Database] = 
         users={one.user_id: one for one in users},
         orders={one.order_id: one for one in orders},
     )
+
+
+def _require(sizes: Sizes) -> None:
+    """Refuse sizes that cannot be had, and such as no machine holds."""
+    least = min(sizes.categories, sizes.variants.low, sizes.users, sizes.items[0])
+    if least < 1 or sizes.orders < 0 or sizes.items[0] > sizes.items[1] or sizes.variants.low > sizes.variants.high:
+        raise UsageError(
+            "sizes: at least 1 category, 1 variant of each, 1 user and 1 item an order are needed, no fewer than 0 "
+            "orders, and the smaller number of a range first"
+        )
+    if sizes.users > _MOST or sizes.orders * sizes.items[1] > _MOST:
+        raise UsageError(f"sizes: at most {_MOST} users, and as many items in all orders together, can be made")
 
 
 def _read(name: str) -> dict[str, Any]:

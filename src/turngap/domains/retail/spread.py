@@ -43,7 +43,7 @@ class Spread(msgspec.Struct, frozen=True):
         if self.low == self.high == self.mean and self.sd == 0:
             return [1.0]
         room = (self.mean - self.low) * (self.high - self.mean)
-        if self.low >= self.high or room <= 0 or not 0 < self.sd**2 < room:
+        if self.low >= self.high or room <= 0 or not 0 < self.sd < math.sqrt(room):
             raise self._impossible()
         return self._fit()
 
