@@ -179,6 +179,10 @@ def test_the_given_history_is_read_as_messages() -> None:
     assert task.given[2] == ToolMessage(content="found", name="look")
 
 
+def _intent(**changed: Any) -> dict[str, Any]:
+    return {**TASK, "turngap": {"intent": {"opening": "Hello.", **changed}}}
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [
@@ -190,6 +194,15 @@ def test_the_given_history_is_read_as_messages() -> None:
         ([{**TASK, "evaluation_criteria": {"actions": [{"arguments": {}}]}}], "[0].evaluation_criteria.actions[0]: "),
         ([{**TASK, "turngap": {"scenari": "general"}}], "[0].turngap: "),
         ([{**TASK, "turngap": {"scenario": "odd"}}], "[0].turngap.scenario: "),
+        ([_intent(opening="")], "[0].turngap.intent.opening: expected `str` of length >= 1"),
+        ([_intent(facts=[{"slot": "", "value": 1}])], "[0].turngap.intent.facts[0].slot: "),
+        ([_intent(unknown=[""])], "[0].turngap.intent.unknown[0]: "),
+        ([_intent(insist=["No.", ""])], "[0].turngap.intent.insist[1]: "),
+        ([_intent(changes=[{"says": ""}])], "[0].turngap.intent.changes[0].says: "),
+        (
+            [_intent(changes=[{"says": "Wait.", "when": "turn", "turn": -5}])],
+            "[0].turngap.intent.changes[0].turn: expected `int` >= 1",
+        ),
     ],
 )
 def test_bad_files_say_where(tmp_path: Path, value: object, problem: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from boatdomain import Desk, domain, move_booking
 
 from turngap.data import Action, Change, Criteria, EnvAssertion, Fact, Intent, Task
+from turngap.data.task import Component, Scenario
 from turngap.domains.api import write
 from turngap.grading.soundness import Examiner, Flaw
 
@@ -142,6 +143,40 @@ def test_what_the_reference_does_not_meet() -> None:
         (Flaw.UNMET, "turngap.constraint.required[0]"),
         (Flaw.UNMET, "turngap.constraint.forbidden[0]"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("task", "field", "problem"),
+    [
+        (_task(MOVE, reward_basis=()), "reward_basis", "the reward counts nothing, of which"),
+        (
+            _task(MOVE, reward_basis=(Component.COMMUNICATE, Component.ENV_ASSERTION)),
+            "reward_basis",
+            "counts COMMUNICATE, ENV_ASSERTION, of which the task has nothing: every trial passes",
+        ),
+        (_task(reward_basis=(Component.ACTION, Component.NL_ASSERTION)), "reward_basis", "every trial passes"),
+        (_task(reward_basis=(Component.CONSTRAINT,)), "reward_basis", "every trial passes"),
+        (_task(reward_basis=(Component.DB, Component.CONSTRAINT)), "turngap.constraint", "nothing is required or"),
+        (
+            msgspec.structs.replace(_task(), scenario=Scenario.INFEASIBLE),
+            "turngap.constraint",
+            "infeasible, and nothing is required or forbidden: whoever changes nothing passes",
+        ),
+    ],
+)
+def test_tasks_that_ask_for_nothing(task: Task, field: str, problem: str) -> None:
+    """An empty basis, one whose parts the task leaves empty, and an infeasible task without a constraint."""
+    ((flaw, place, said),) = _found(task)
+    assert (flaw, place) == (Flaw.VACUOUS, field)
+    assert problem in said
+
+
+def test_tasks_that_ask_for_little() -> None:
+    """A database that should stay as it is, and a constraint, are something."""
+    hand_over = Action(name="hand_over", compare_args=())
+    infeasible = _task(required=(hand_over,), reward_basis=(Component.DB, Component.CONSTRAINT))
+    found = [_found(_task()), _found(msgspec.structs.replace(infeasible, scenario=Scenario.INFEASIBLE))]
+    assert all(flaw is not Flaw.VACUOUS for one in found for flaw, *_ in one)
 
 
 def _with(*facts: Fact, changes: tuple[Change, ...] = (), unknown: tuple[str, ...] = ()) -> Task:

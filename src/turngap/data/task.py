@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from turngap.data.message import Message, ToolCall
 
+Words = Annotated[str, msgspec.Meta(min_length=1)]
+"""Something that the user says; an empty message would be no contribution."""
+Slot = Annotated[str, msgspec.Meta(min_length=1)]
+"""What a user can be asked for: an argument name, such as ``zip``."""
 Side = Literal["assistant", "user"]
 """Whose tools: the agent's, or those that the user has in hand (a phone, say)."""
 
@@ -135,8 +139,8 @@ class Instructions(msgspec.Struct, frozen=True, kw_only=True):
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """Something that the user can tell when asked for it."""
 
-    slot: str
-    """What it answers: an argument name, such as ``zip``."""
+    slot: Slot
+    """What it answers."""
     value: Any
     """The value as the tools take it."""
     says: str = ""
@@ -148,7 +152,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 class Remark(msgspec.Struct, frozen=True, kw_only=True):
     """Something to say when a question that names no slot touches it."""
 
-    says: str
+    says: Words
     about: str = ""
     """Words of the questions it answers; empty for its own."""
 
@@ -156,11 +160,11 @@ class Remark(msgspec.Struct, frozen=True, kw_only=True):
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A turn in what the user wants."""
 
-    says: str
+    says: Words
     """What the user says when it happens."""
     when: Literal["turn", "confirm", "done"] = "confirm"
     """The set point: the reply number `turn`, the first time the agent asks for a yes, or the agent being done."""
-    turn: int = 1
+    turn: Annotated[int, msgspec.Meta(ge=1)] = 1
     """For ``turn``: the 1-based reply, the opening not counted."""
     facts: tuple[Fact, ...] = ()
     """Facts from then on; they take the place of earlier ones of the same slots."""
@@ -171,17 +175,17 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """What the user wants, in a form that needs no model to act it out."""
 
-    opening: str
+    opening: Words
     """The first message, word for word."""
     facts: tuple[Fact, ...] = ()
     """What is told when asked for, and not before."""
     remarks: tuple[Remark, ...] = ()
     """What is said to questions without a slot, as far as they touch it."""
-    unknown: tuple[str, ...] = ()
+    unknown: tuple[Slot, ...] = ()
     """Slots that the user has no answer to, and says so."""
     changes: tuple[Change, ...] = ()
     """In the order in which they happen."""
-    insist: tuple[str, ...] = ()
+    insist: tuple[Words, ...] = ()
     """What the user says to refusals, one after the other, before accepting them."""
     accepts: bool = True
     """Whether a proposal that the facts do not contradict gets a yes."""

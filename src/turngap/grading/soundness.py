@@ -10,6 +10,7 @@ the reference is looked at and done once, in a world of its own, and each findin
 * `UNMET`: the reference does not meet what the task asks for beside it.
 * `CONTRADICTED`: the user says one value and the reference takes another.
 * `UNASKED`: the user has facts under a name that no argument of a tool bears.
+* `VACUOUS`: a part of what the task is held against asks for nothing, so that agents pass it whatever they do.
 
 What follows from a finding is decided elsewhere. Not looked at: whether the words of the task and its reference mean
 the same, which takes a reader.
@@ -27,14 +28,14 @@ import msgspec
 from turngap.data import Action, Category, Fact, Intent, Task
 from turngap.data.arguments import leaves
 from turngap.data.asking import slots_known, spell
-from turngap.data.task import Criteria, Side
+from turngap.data.task import Component, Criteria, Scenario, Side
 from turngap.domains import LiveDomain, LiveTool
 from turngap.errors import DataFault, DomainFault
 from turngap.grading.doing import Deeds, Made, called
 from turngap.grading.wanted import Wanted, cut
 from turngap.metrics.schema import Shape
 
-VERSION = 1
+VERSION = 2
 """Raised when the same task would be found otherwise."""
 
 _NEAR = 3  # names that a finding offers
@@ -57,6 +58,7 @@ class Flaw(StrEnum):
     UNMET = "unmet"
     CONTRADICTED = "contradicted"
     UNASKED = "unasked"
+    VACUOUS = "vacuous"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +101,12 @@ class Examiner:
         """
         return tuple(
             Finding(task=task.id, flaw=flaw, field=field, problem=cut(problem, 300))
-            for flaw, field, problem in (*self._names(task), *self._deed(task, seed), *self._intent(task))
+            for flaw, field, problem in (
+                *self._names(task),
+                *self._deed(task, seed),
+                *self._intent(task),
+                *_vacuous(task),
+            )
         )
 
     def _names(self, task: Task) -> Iterator[_Found]:
@@ -207,6 +214,32 @@ class Examiner:
                     said = "has taken it back" if words in before else f"says {', '.join((now or before).values())}"
                     problem = f"{action.name} takes {slot} {spell(value)}, and the user {said}"
                     yield Flaw.CONTRADICTED, f"{_REFERENCE}[{index}].arguments.{slot}", problem
+
+
+def _vacuous(task: Task) -> Iterator[_Found]:
+    """Where nothing is asked for. That nothing is to be said, next to a wanted database, is usual and no finding."""
+    criteria = task.criteria
+    constraint = bool(criteria.required or criteria.forbidden)
+    asked = {
+        Component.DB: True,
+        Component.COMMUNICATE: bool(criteria.communicate),
+        Component.ACTION: bool(criteria.actions),
+        Component.ENV_ASSERTION: bool(criteria.env_assertions),
+        Component.NL_ASSERTION: bool(criteria.nl_assertions),
+        Component.CONSTRAINT: constraint,
+    }
+    if not any(asked[component] for component in criteria.reward_basis):
+        basis = ", ".join(criteria.reward_basis) or "nothing"
+        yield (
+            Flaw.VACUOUS,
+            "reward_basis",
+            f"the reward counts {basis}, of which the task has nothing: every trial passes",
+        )
+    elif Component.CONSTRAINT in criteria.reward_basis and not constraint:
+        yield Flaw.VACUOUS, "turngap.constraint", "CONSTRAINT counts, and nothing is required or forbidden"
+    elif task.scenario is Scenario.INFEASIBLE and not constraint and not criteria.actions:
+        problem = "infeasible, and nothing is required or forbidden: whoever changes nothing passes"
+        yield Flaw.VACUOUS, "turngap.constraint", problem
 
 
 def _actions(criteria: Criteria) -> tuple[tuple[str, Sequence[Action]], ...]:

@@ -35,6 +35,7 @@ _SAYING = {
     Flaw.UNMET: "the reference does not meet what the task asks for beside it",
     Flaw.CONTRADICTED: "the reference takes another value than the user says",
     Flaw.UNASKED: "the user has a fact that no argument of a tool bears, so that agents will hardly ask for it",
+    Flaw.VACUOUS: "a part of what the trial is held against asks for nothing",
 }
 """What a remark says of a task with such a finding."""
 
