@@ -17,9 +17,10 @@ from chatserver import ChatServer, Status, Step, call, text
 
 from turngap.cli import settings
 from turngap.cli.main import execute
-from turngap.data.task import Scenario
+from turngap.data.task import Criteria, Scenario
 from turngap.errors import UsageError
 from turngap.formats import tasks as task_files
+from turngap.report.harmless import SHOWN
 
 Start = Callable[..., ChatServer]
 _DOMAIN = str(Path(boats.__file__))
@@ -294,6 +295,19 @@ def test_a_wrong_user_leaves_no_run(tasks: Path, tmp_path: Path, capsys: Any) ->
     assert "patience" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
     assert _rollout(tasks, tmp_path / "run", "--user", "scripted?patience=3") == 0
+
+
+def test_ids_of_several_lines_break_no_table(tmp_path: Path, capsys: Any) -> None:
+    """What a task is called stays within its row, and a note within its line."""
+    path = tmp_path / "tasks.json"
+    odd = msgspec.structs.replace(boats.task(1), id="first\nsecond", criteria=Criteria(reward_basis=()))
+    task_files.write(path, [odd, boats.task(2)])
+    assert _rollout(path, tmp_path / "run", "--trials", "2") == 0
+    shown = capsys.readouterr()
+    (row,) = [line for line in shown.out.splitlines() if "second" in line and "2/2" in line]
+    assert row.startswith(f"first{SHOWN}second")
+    (note,) = [line for line in shown.err.splitlines() if "second" in line]
+    assert f"first{SHOWN}second (the reward counts nothing" in note
 
 
 def test_what_is_missing_is_named() -> None:

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from turngap.data import Usage
-from turngap.report.harmless import harmless
+from turngap.report.harmless import harmless, one_line
 
 _PLAIN_SECONDS = 10.0
 _FIRST_PLAIN_SECONDS = 2.0
@@ -76,7 +76,7 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """See `Progress.note`."""
-        self._once(text)
+        self._once(one_line(text))
 
     def refresh(self) -> None:
         """Draw the present state; called by a timer a few times a second."""

@@ -18,6 +18,7 @@ from turngap.analysis.rollout import FLOORS, RolloutSummary, TaskRow
 from turngap.analysis.symptom import Symptoms
 from turngap.analysis.trial import SCENARIOS, measure_of
 from turngap.data import Cause, Figure
+from turngap.report.harmless import one_line
 from turngap.report.symptom_table import why_failed
 from turngap.report.table import interval, percent
 
@@ -121,7 +122,7 @@ def _tasks(rows: Sequence[TaskRow]) -> Iterator[RenderableType]:
     for row in worst[:_TASKS]:
         lost = "".join(f" {count}{mark}" for count, mark in ((row.errored, "e"), (row.user_errors, "u")) if count)
         table.add_row(
-            escape(row.task),
+            escape(one_line(row.task)),
             f"{row.successes}/{row.trials}{lost}",
             _number(row.reward, 2),
             _number(row.steps, 1),
@@ -170,5 +171,5 @@ def _short(figure: Figure) -> str:
 def _lines(sentences: Iterable[str]) -> Table:
     lines = Table.grid(padding=(0, 1, 0, 0))
     for sentence in sentences:
-        lines.add_row("-", Text(sentence))
+        lines.add_row("-", Text(one_line(sentence)))
     return lines
