@@ -179,6 +179,17 @@ def test_the_given_history_is_read_as_messages() -> None:
     assert task.given[2] == ToolMessage(content="found", name="look")
 
 
+@pytest.mark.parametrize("ours", [None, [], ["CONSTRAINT"]])
+@pytest.mark.parametrize("theirs", [None, [], ["ACTION"]])
+def test_an_empty_basis_is_a_basis(ours: list[str] | None, theirs: list[str] | None) -> None:
+    """What stands in the file counts, ours before tau2's, an empty list too; it is written as it was read."""
+    value = {"id": "1", "evaluation_criteria": {"reward_basis": theirs}, "turngap": {"reward_basis": ours}}
+    basis = tasks.parse(value).criteria.reward_basis
+    wanted = next((one for one in (ours, theirs) if one is not None), ["DB", "COMMUNICATE"])
+    assert [str(component) for component in basis] == wanted
+    assert tasks.parse(tasks.plain(tasks.parse(value))).criteria.reward_basis == basis
+
+
 def _intent(**changed: Any) -> dict[str, Any]:
     return {**TASK, "turngap": {"intent": {"opening": "Hello.", **changed}}}
 

@@ -201,7 +201,8 @@ def plain(task: Task) -> dict[str, Any]:
         "known_info": told.known or None,
         "unknown_info": told.unknown or None,
     }
-    known_to_tau2 = [component for component in criteria.reward_basis if component is not Component.CONSTRAINT]
+    known_to_tau2 = tuple(component for component in criteria.reward_basis if component is not Component.CONSTRAINT)
+    basis = known_to_tau2 if known_to_tau2 or not criteria.reward_basis else _TAU2_BASIS
     return {
         "id": task.id,
         "description": {"purpose": task.purpose or None, "relevant_policies": None, "notes": None},
@@ -212,7 +213,7 @@ def plain(task: Task) -> dict[str, Any]:
             "communicate_info": list(criteria.communicate),
             "nl_assertions": list(criteria.nl_assertions) or None,
             "env_assertions": [_plain_assertion(check) for check in criteria.env_assertions] or None,
-            "reward_basis": [str(component) for component in known_to_tau2 or _TAU2_BASIS],
+            "reward_basis": [str(component) for component in basis],
         },
         "turngap": _plain_ours(task),
     }
@@ -283,9 +284,7 @@ def _criteria(wire: _Criteria, ours: _Ours) -> Criteria:
             )
             for check in wire.env_assertions or ()
         ),
-        reward_basis=_TAU2_BASIS
-        if ours.reward_basis is None and wire.reward_basis is None
-        else ours.reward_basis or wire.reward_basis or (),
+        reward_basis=next((one for one in (ours.reward_basis, wire.reward_basis) if one is not None), _TAU2_BASIS),
         required=tuple(action.action() for action in ours.constraint.required),
         forbidden=tuple(action.action() for action in ours.constraint.forbidden),
         reason=ours.constraint.reason,
