@@ -165,6 +165,17 @@ def test_a_module_that_cannot_be_imported_is_explained(tmp_path: Path) -> None:
         sys.path.remove(str(tmp_path))
 
 
+def test_a_file_without_its_ending_is_pointed_out(file: Path) -> None:
+    """Where the name is that of a file that lies there, the error says what to type; else that a file would do."""
+    stem = str(file).removesuffix(".py")
+    with pytest.raises(UsageError, match=rf"unknown domain '{stem}'; .*for the domain in it give {stem}\.py$"):
+        load(stem, REGISTRY)
+    with pytest.raises(UsageError, match=rf"cannot import .* give {stem}\.py:DOMAIN$"):
+        load(f"{stem}:DOMAIN", REGISTRY)
+    with pytest.raises(UsageError, match=r"known: retail, tau2; or module:attribute; or FILE\.py$"):
+        load("no_such_boats", REGISTRY)
+
+
 def test_unknown_options_are_refused(file: Path) -> None:
     """An option that nobody reads is a typing error, and said to be one."""
     with pytest.raises(UsageError, match="unknown option 'nane'; known: name"):

@@ -14,7 +14,8 @@ _NOTES: dict[str, dict[str, str]] = {
     "models": {
         "openai": "openai/NAME: any chat-completions server (--base-url or OPENAI_BASE_URL)",
         "local": "local/smollm2 or local/FILE.gguf: llama.cpp in this process (extra `local`)",
-        "baseline": "baseline/nearest[?train=FILE], baseline/reference, baseline/noisy?p_text=..&p_tool=..&seed=..",
+        "baseline": "baseline/nearest[?train=FILE], baseline/reference, baseline/noisy?p_text=..&p_tool=..&seed=..; on "
+        "live tasks also baseline/nothing, baseline/transfer",
         "recorded": "recorded/FILE: somebody else's predictions",
     },
     "formats": {},
@@ -31,6 +32,14 @@ _NOTES: dict[str, dict[str, str]] = {
 }
 """Seam -> name -> what a person types, where the name alone does not say it."""
 
+_OWN: dict[str, tuple[str, str]] = {
+    "domains": (
+        "FILE.py",
+        "a domain of your own; FILE.py:NAME where it is not called DOMAIN (docs/your-own-domain.md)",
+    ),
+}
+"""Seam -> a form that is no name, and what it is for. Every seam takes ``module:attribute``."""
+
 
 def show(
     what: Annotated[str, typer.Argument(metavar="models|domains|users|formats|judges", help="Which seam.")],
@@ -44,6 +53,9 @@ def show(
     if as_json:
         typer.echo(jsonio.dumps(names))
         return
-    width = max(map(len, names), default=0)
-    for name in names:
-        typer.echo(f"{name:{width}}  {_NOTES[what].get(name, '')}".rstrip())
+    rows = [(name, _NOTES[what].get(name, "")) for name in names]
+    rows += [_OWN[what]] if what in _OWN else []
+    rows.append(("module:attribute", f"what an importable Python module holds under that name, as one of the {what}"))
+    width = max(len(name) for name, _ in rows)
+    for name, note in rows:
+        typer.echo(f"{name:{width}}  {note}".rstrip())

@@ -124,8 +124,12 @@ def rollout(
         Path | None, typer.Option(metavar="FILE", help="TOML with all of this and prices; options win.")
     ] = None,
     cache: Annotated[Path | None, typer.Option(metavar="FILE", help="Call cache shared with other runs.")] = None,
-    max_errored: Annotated[int, typer.Option(min=0, help="Exit 1 when more trials than this are errored.")] = 0,
-    max_user_errors: Annotated[int, typer.Option(min=0, help="Exit 1 when the user spoils more trials than this.")] = 0,
+    max_errored: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Exit 1 when more trials than this are errored.")
+    ] = 0,
+    max_user_errors: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Exit 1 when the user spoils more trials than this.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON, nothing else.")] = False,
 ) -> None:
     """Let an agent serve simulated users in a live domain; report rewards and pass^k.

@@ -84,8 +84,20 @@ def load(text: str, registry: Registry) -> LiveDomain:
             raise UsageError(f"domain file {file} has no {attribute}; it should end with {attribute} = Domain(...)")
     else:
         with Blame(f"domain {spec.text!r}", raises=UsageError):
-            found = registry.load(spec.name)
+            found = _known(spec, registry)
     return _domain(found, spec)
+
+
+def _known(spec: DomainSpec, registry: Registry) -> Any:
+    """What a short name or a dotted path stands for; where it is a file without its ending, the error says so."""
+    try:
+        return registry.load(spec.name)
+    except UsageError as error:
+        stem, _, attribute = spec.name.partition(":")
+        if not Path(f"{stem}.py").is_file():
+            raise UsageError(f"{error}{'' if attribute else '; or FILE.py'}") from None
+        meant = f"{stem}.py:{attribute}" if attribute else f"{stem}.py"
+        raise UsageError(f"{error}. There is a file {stem}.py; for the domain in it give {meant}") from None
 
 
 def _domain(found: Any, spec: DomainSpec) -> LiveDomain:
