@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import turngap
 from turngap.domains import build
 from turngap.domains.source import sources
 
@@ -81,6 +85,18 @@ def test_packages_count_their_own_modules_and_no_installed_ones(path: Path) -> N
     _write(package, "import json\nimport upper\nimport msgspec\nfrom .inner.rates import RATE")
     found = build("boathouse.desk:DOMAIN")
     assert list(found.identity()["code"]) == ["desk.py", "inner/rates.py"]
+
+
+def test_turngap_is_no_part_of_a_domain_that_lies_above_it(tmp_path: Path) -> None:
+    """In a folder that holds a checkout of turngap, the domain is its own file all the same."""
+    shutil.copytree(Path(turngap.__file__).parent, tmp_path / "turngap", ignore=shutil.ignore_patterns("__pycache__"))
+    _write(tmp_path, "RATE = 2")
+    text = "from turngap.domains import build; import turngap; print(turngap.__file__, *build('desk.py').identity()['code'])"
+    there = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", text], cwd=tmp_path, env=there, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == [str(tmp_path.resolve() / "turngap" / "__init__.py"), "desk.py"]
 
 
 def test_code_without_a_file_is_passed_over() -> None:

@@ -1,8 +1,9 @@
 """The code that a domain is made of, by digest: so that no run mixes trials of two versions of it unnoticed.
 
 Looked at are the files of the modules in which the domain's functions and its state stand, and the modules below the
-folder of each that they import, and so on. Installed packages are not: their versions belong to the environment. What a
-module makes up at run time, or reads from other files, is not seen either; the database has a digest of its own.
+folder of each that they import, and so on. Installed packages, Python's own modules and turngap are not, wherever they
+lie: their versions belong to the environment. What a module makes up at run time, or reads from other files, is not
+seen either; the database has a digest of its own.
 
 A digest is of the text, so a comment counts as much as a line of code.
 """
@@ -18,6 +19,8 @@ from pathlib import Path
 
 _LENGTH = 16  # hex digits of a digest
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
+_PYTHON = Path(ast.__file__).resolve().parent
+_TURNGAP = Path(__file__).resolve().parents[1]
 
 
 def sources(modules: Iterable[str]) -> dict[str, str]:
@@ -66,7 +69,9 @@ def _near(name: str, root: Path) -> Path | None:
         file = next((path for path in (stem.with_suffix(".py"), stem / "__init__.py") if path.is_file()), None)
     if file is None or file.suffix != ".py" or not file.is_relative_to(root):
         return None
-    return None if _INSTALLED & set(file.relative_to(root).parts) else file
+    # A domain may lie above all of these, in a home directory say; one of turngap's own lies inside.
+    foreign = any(file.is_relative_to(place) and not root.is_relative_to(place) for place in (_PYTHON, _TURNGAP))
+    return None if foreign or _INSTALLED & set(file.relative_to(root).parts) else file
 
 
 def _imported(file: Path, package: str) -> Iterator[str]:
