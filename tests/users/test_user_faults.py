@@ -136,6 +136,8 @@ def test_usr_10_waiting_is_no_lapse_however_often() -> None:
         ("Sure, I'd be happy to help you with that.", "role_break"),
         ("Let me know how I can assist you.", "role_break"),
         ("I can help you with your booking.", "role_break"),
+        ("I'm sorry, but I cannot assist you with that.", "role_break"),
+        ("I'm sorry, I'm not an AI. I'm unable to provide you with a response.", "role_break"),
         ("Could you please provide your order number?", "role_break"),
         ("Please confirm your email address.", "role_break"),
         ("Thank you for reaching out!", "role_break"),

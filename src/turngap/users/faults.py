@@ -28,13 +28,14 @@ _ROLE = re.compile(
     # Alone or with somebody to serve: customers too are here to help their mothers.
     r"|\bi(?:'m| am) (always )?here to (help|assist|serve)(?= you\b| with (what|any)|\s*[.!,;]|\s*$)"
     r"|\b(happy|glad|delighted|pleased) to (help|assist|serve) you\b|\bi can (help|assist) you (with|find|by)\b"
+    r"|\bi(?: cannot| can't|'m unable to| am unable to|'m not able to| am not able to) (help|assist) you\b"
     r"|\b(please|(can|could|would) you( please)?) (provide|share|confirm|verify|give|tell)( me)?( with)? your "
     r"(order|booking|reservation|account|user|customer|email|e-mail|phone|full name|name|zip|confirmation|membership)\b"
     r"|\bas an ai\b|language model"
     # A virtual assistant of some office and an AI researcher are people.
     r"|\bi(?:'m| am) (just |only )?an? (?:[\w-]+ ){0,3}"
     r"(?:chat ?bot|(?:virtual|digital|automated|helpful) (?:assistant|agent))\b(?! (?:at|for|in|of)\b)"
-    r"|\bi(?:'m| am) (just |only )?an? (?:[\w-]+ ){0,3}ai\b"
+    r"|\bi(?:'m| am) (just |only |not )?an? (?:[\w-]+ ){0,3}ai\b"
     r"(?! (?!assistant|model|agent|bot|chatbot|system|and|but|so|that|or|who|which|here"
     r"|designed|created|made|built|trained|developed by)[a-z])"
     r"|\b(thank you|thanks) for (contacting|reaching out|calling|choosing)\b"
