@@ -34,7 +34,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "eval": ("turngap.cli.eval:evaluate", "Score a model on recorded conversations under all protocols."),
     "rollout": ("turngap.cli.rollout:rollout", "Let an agent serve simulated users in a live domain: pass^k."),
     "score": ("turngap.cli.score:score", "Judge and score a stored run again, without asking the model."),
-    "taxonomy": ("turngap.cli.taxonomy:explain", "Say why the replays of a run failed."),
+    "taxonomy": ("turngap.cli.taxonomy:explain", "Say why the replays or trials of a run failed."),
     "compare": ("turngap.cli.compare:compare", "Hold runs against a baseline: did better turns become workflows?"),
     "gap": ("turngap.cli.gap:gap", "Say why a run's turns and its workflows differ."),
     "gate": ("turngap.cli.gate:gate", "Hold a run against rules: pass, fail or could not decide."),
