@@ -45,7 +45,7 @@ def _config(agent: ChatServer, user: ChatServer | None = None, **changes: Any) -
 async def _roll(directory: Path, config: RolloutConfig, cache: SharedCache | None = None) -> list[Trajectory]:
     with RunStore.create(directory, config) as store:
         store.add_tasks([boats.task(1)])
-        context = model_context(store, Services(progress=Quiet(), cache=cache))
+        context = model_context(store, config, Services(progress=Quiet(), cache=cache))
         cast = Cast(
             model=models.build(config.model, context),
             domain=boats.DOMAIN,
