@@ -134,6 +134,19 @@ main.run(["list"])
     assert done.stderr.count("\n") == 1 and "ZeroDivisionError: one two three (TURNGAP_DEBUG" in done.stderr
 
 
+def test_places_that_cannot_be_are_one_line(tmp_path: Path) -> None:
+    """A name that is too long, a folder that nobody may enter, a working directory that is gone: exit 2, no trace."""
+    done = _run("taxonomy", "x" * 300)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "x/run.json: File name too long" in done.stderr
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = "import os, sys; os.rmdir(os.getcwd()); from turngap.cli.main import run; run(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "eval", str(tmp_path / "x"), "--model", "baseline/reference", "-o", "y"]
+    done = subprocess.run(command, cwd=gone, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (2, "turngap: the working directory is gone; go to another one\n")
+
+
 def test_a_closed_pipe_ends_quietly() -> None:
     """`turngap list models | head -0` says nothing on standard error."""
     reading, writing = os.pipe()

@@ -51,6 +51,8 @@ VERBS: dict[str, tuple[str, str]] = {
 INTERRUPTED = 130
 _PATIENCE = 2.0  # seconds for threads that are left to end
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
+_PLACE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
+"""What can be wrong with a place that a person names, wherever it comes up."""
 _PYTHON_TYPE = re.compile(r"<(?:list\[)?(\w+)(?: range)?\]?>")
 _WORDS = {"str": "TEXT", "int": "N", "float": "NUMBER"}
 # Typer carries its own copy of Click in newer releases; this is the class of usage errors in either.
@@ -204,11 +206,23 @@ def execute(arguments: list[str]) -> int:
         _silence_output()
         return 1
     except OSError as error:
+        if error.errno in _PLACE_ERRORS and error.filename is not None:
+            return _complain(f"{error.filename}: {error.strerror}", 2)
+        if error.errno == errno.ENOENT and error.filename is None and not _is_somewhere():
+            return _complain("the working directory is gone; go to another one", 2)
         if error.errno not in _OUTPUT_ERRORS:
             raise
         _silence_output()
         return _complain(f"standard output cannot be written: {error.strerror}", 2)
     return code if isinstance(code, int) else 0
+
+
+def _is_somewhere() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - no pathlib in the last resort
+    except OSError:
+        return False
+    return True
 
 
 def _silence_output() -> None:
