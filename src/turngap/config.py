@@ -22,7 +22,7 @@ FURTHER = ("horizon",)
 """Protocols that have to be asked for by name, since they cost a multiple of the others."""
 
 _MOST = 2**63 - 1  # what a database can hold
-_MOST_TRIALS = 100_000  # of a task
+_MOST_TRIALS = 1_000  # of a task: there is a figure for each k up to it
 
 TOKENIZERS = ("auto", "default", "unicode")
 """How text may be cut into words; see `TextConfig`."""

@@ -152,7 +152,7 @@ def test_an_agent_behind_a_server_serves_a_user_behind_another(
         (["--trials", "0"], "trials is at least 1, not 0"),
         (["--user", "nobody"], "unknown user 'nobody'"),
         (["--limit", "0"], "tasks.limit is at least 1"),
-        (["--trials", "1000000"], "trials is at most 100000"),
+        (["--trials", "1000000"], "trials is at most 1000"),
         (["--seed", "-1"], "seed is at least 0"),
         (
             ["--user-audit", "scripted", "--audit-share", "5"],
