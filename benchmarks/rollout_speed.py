@@ -27,8 +27,8 @@ the whole trial  29-35        5,400-6,600 (180-210x)  1,300-1,800 (37-62x)
 the whole run                 1,300-1,700 (45-55x)
 ===============  ===========  ======================  =====================
 
-Of a loop in ``retail`` most is what the tools do, and that a call that hangs is stopped; 20 times tau2's is out of reach
-there, and no rollout is without worlds and rewards.
+Of a loop in ``retail`` most is what the tools do, and that a call that hangs is stopped: 20 times tau2's is out of
+reach there, and no rollout is without worlds and rewards.
 """
 
 from __future__ import annotations
