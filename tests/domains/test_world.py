@@ -600,10 +600,25 @@ def test_worlds_of_other_kinds_are_not_compared() -> None:
     class Other(LiveWorld):
         """A world without content."""
 
-        reply = digest = diff = changes = fork = snapshot = restore = None  # type: ignore[assignment]
+        reply = digest = diff = changes = content = fork = snapshot = restore = None  # type: ignore[assignment]
 
     with pytest.raises(UsageError, match="cannot be compared"):
         domain().world().diff(Other())
+
+
+def test_the_content_of_a_world_is_a_copy_in_json_values() -> None:
+    """All tables and fields as they are now: sets in order, amounts as numbers, and nothing that reaches the world."""
+    world = domain().world()
+    world.call(call("pay", booking_id="BK-7", amount=12.5))
+    content = world.content()
+    assert content["bookings"]["BK-7"]["deposit"] == 12.5
+    assert content["bookings"]["BK-1042"]["tags"] == ["dog", "late", "pier 4"]
+    assert content["papers"] == database()["papers"]
+    assert content[""]["today"] == "2031-05-01"
+    content["bookings"]["BK-7"]["notes"].append("scribbled")
+    del content["papers"]
+    assert world.content()["bookings"]["BK-7"]["notes"] == []
+    assert world.content()["papers"] == database()["papers"]
 
 
 # --- the rest of a domain ------------------------------------------------------------------------------------------

@@ -117,6 +117,15 @@ class LiveWorld(ABC):
         ...
 
     @abstractmethod
+    def content(self) -> dict[str, dict[str, Any]]:
+        """All that it holds now, as JSON values: table -> key -> record, a copy that the caller may change.
+
+        What a domain keeps outside of tables, such as today's date, stands under the empty name. The copy costs as
+        much as the database is large: whoever makes many worlds of one domain takes it once.
+        """
+        ...
+
+    @abstractmethod
     def fork(self) -> LiveWorld:
         """Another world with the same content; neither sees what happens in the other from now on."""
         ...

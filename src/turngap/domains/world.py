@@ -17,7 +17,7 @@ from turngap import jsonio
 from turngap.data import Category, ToolCall, ToolMessage
 from turngap.data.task import Side
 from turngap.domains.blame import TIME_LIMIT, UNKNOWN_OUTCOME, fault
-from turngap.domains.difference import Difference, differences
+from turngap.domains.difference import Difference, content, differences
 from turngap.domains.limit import TimeUp, to_its_end, within, within_soon
 from turngap.domains.live import LiveWorld, Reply
 from turngap.domains.state import State
@@ -92,6 +92,10 @@ class TableWorld(LiveWorld):
     def changes(self) -> tuple[Difference, ...]:
         """What is different now from when the world was made."""
         return differences(self._start, self._state)
+
+    def content(self) -> dict[str, dict[str, Any]]:
+        """All that it holds now, as JSON values. See `LiveWorld.content`."""
+        return content(self._state)
 
     def fork(self) -> TableWorld:
         """Another world with the same content and the same beginning."""
