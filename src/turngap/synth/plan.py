@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from turngap.data import ToolCall
-from turngap.data.task import Scenario
+from turngap.data.task import Scenario, hands_over
 from turngap.domains.live import Kind
 
 Stage = Literal["explore", "filter", "ablate", "trace", "scenario", "summarise", "validate"]
@@ -45,6 +45,26 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What the tool may do to the state."""
     changed: bool = False
     """The call changed the state."""
+    breaches: tuple[str, ...] = ()
+    """The rules of the policy that the call broke, as far as the domain can check them. No plan keeps such a step as
+    something that should be done; for infeasible tasks it is the material."""
+
+    def has_effect(self) -> bool:
+        """Whether it changed the state or handed the user over."""
+        return self.changed or (hands_over(self.call.name) and not self.error)
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that the agent has to tell the user, since the user asks for it."""
+
+    step: int
+    """Index of the step that finds it out."""
+    path: str
+    """Where in its result; empty for the whole result."""
+    value: str
+    """What has to be said, as `COMMUNICATE` looks for it."""
+    about: str = ""
+    """What it is, in a few words for the summary: ``the difference in price``."""
 
 
 class Exploration(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +82,10 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
     inspired_by: str = ""
     """Id of the bank's trajectory that it began from."""
     steps: tuple[Step, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    """What the customer asked about; the indices are those of the steps here."""
+    mishaps: dict[str, int] = {}
+    """What the explorer got wrong on the way and what is no step, counted: ``malformed call``, ``tool not offered``."""
 
 
 class Origin(StrEnum):
@@ -114,19 +138,6 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
     """Such as ``the final state and every later argument are the same without it``."""
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that the agent has to tell the user, since the user asks for it."""
-
-    step: int
-    """Index of the step of the plan that finds it out."""
-    path: str
-    """Where in its result; empty for the whole result."""
-    value: str
-    """What has to be said, as `COMMUNICATE` looks for it."""
-    about: str = ""
-    """What it is, in a few words for the summary: ``the difference in price``."""
-
-
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A verified backbone: steps of which each one is needed, from a pristine world."""
 
@@ -143,7 +154,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     def writes(self) -> tuple[int, ...]:
         """Indices of the steps that change the state or hand the user over."""
-        return tuple(index for index, step in enumerate(self.steps) if step.changed)
+        return tuple(index for index, step in enumerate(self.steps) if step.has_effect())
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
