@@ -35,11 +35,11 @@ from turngap.data import (
 )
 from turngap.data.reward import Reward
 from turngap.domains import LiveDomain, LiveWorld
+from turngap.engines.capture import capture
 from turngap.episode import Brief, play
 from turngap.errors import DomainFault
 from turngap.metrics.passk import succeeded
 from turngap.models import Model
-from turngap.protocols.capture import capture
 from turngap.protocols.unit import blame
 from turngap.users import Part, Simulator
 

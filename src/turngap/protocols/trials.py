@@ -23,12 +23,12 @@ from turngap.data import Cause, Failure, Score, Task, Trajectory, UserMessage
 from turngap.data.reward import Reward
 from turngap.domains import LiveDomain
 from turngap.engines.base import Progress
+from turngap.engines.capture import capture
 from turngap.engines.local import run_units
 from turngap.errors import ConfigError, UsageError
 from turngap.models import Examined, Model, ModelContext, Request, Seat
 from turngap.models.base import workers
 from turngap.protocols import floors, rollout
-from turngap.protocols.capture import capture
 from turngap.protocols.evaluate import Services
 from turngap.protocols.grading import Grader, graded, open_grader
 from turngap.protocols.rollout import Place
