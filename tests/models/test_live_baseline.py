@@ -8,17 +8,17 @@ import msgspec
 import pytest
 from boats import DOMAIN, task
 
+from turngap import live
 from turngap.config import ModelConfig
 from turngap.data import Acted, AssistantMessage, Spoken, Task, Termination, ToolSpec, Trajectory, UserMessage
 from turngap.data.asking import ANYTHING_ELSE, GO_AHEAD, HANDED_OVER
 from turngap.data.task import Action, Criteria, Intent, Scenario
 from turngap.errors import UsageError
 from turngap.grading.grader import RewardGrader
+from turngap.live import Place, Played
 from turngap.metrics.passk import mean_pass_hat_k
 from turngap.models import Request, Seat, build
 from turngap.models.live_baseline import REFUSAL
-from turngap.protocols import rollout
-from turngap.protocols.rollout import Place, Played
 from turngap.users.scripted import ScriptedSimulator
 
 WANTED = "2031-05-02"
@@ -26,7 +26,7 @@ WANTED = "2031-05-02"
 
 def _play(one: Task, spec: str = "baseline/reference", trial: int = 0) -> Played:
     place = Place(domain=DOMAIN, simulator=ScriptedSimulator(), max_steps=30, max_errors=10, seed=1)
-    played = asyncio.run(rollout.run(build(ModelConfig(spec=spec)), place, one, trial))
+    played = asyncio.run(live.run(build(ModelConfig(spec=spec)), place, one, trial))
     assert isinstance(played, Played), played
     return played
 
