@@ -313,6 +313,61 @@ class RolloutConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return jsonio.digest(self)
 
 
+class SynthConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Tasks to be made from trajectories in one domain."""
+
+    domain: str
+    """As in `RolloutConfig.domain`."""
+    scenarios: tuple[str, ...] = ("general", "ambiguous", "changing", "infeasible")
+    """Which kinds of task to make from each exploration."""
+    count: int | None = None
+    """Tasks wanted of each scenario; None: all that the explorations give."""
+    explorations: int = 1000
+    """Most explorations."""
+    explorer: ModelConfig = ModelConfig(spec="program")
+    """Who explores: ``program``, or a model."""
+    summariser: ModelConfig = ModelConfig(spec="template")
+    """Who puts tasks into words: ``template``, or a model."""
+    scorer: ModelConfig | None = None
+    """The model that scores each task from 0 to 10; None: only the hard checks are made."""
+    seed: int = 0
+    """Of all that is left to chance."""
+    max_steps: int = 20
+    """Calls of one exploration."""
+    tools: int = 12
+    """Tools that an exploration is offered."""
+    people: str | None = None
+    """The table that customers are drawn from; None: found out."""
+    graph: str | None = None
+    """TOML file that adds edges to the tool graph, or takes some out."""
+    phrases: str | None = None
+    """TOML file of wordings, in place of those that come with turngap."""
+
+    def __post_init__(self) -> None:
+        for name in ("explorations", "max_steps", "tools"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}")
+        if self.count is not None and self.count < 1:
+            raise UsageError(f"the number of tasks is at least 1, not {self.count}")
+        known = ("general", "ambiguous", "changing", "infeasible")
+        unknown = [name for name in self.scenarios if name not in known]
+        if unknown or not self.scenarios:
+            raise UsageError(f"unknown scenario {', '.join(unknown) or 'none'}; known: {', '.join(known)}, all")
+
+    def generation_identity(self) -> dict[str, Any]:
+        """The settings that decide what an exploration becomes. A stored synthesis with others cannot be resumed.
+
+        How many tasks and explorations is no part of it: more may be asked for later.
+        """
+        settings: dict[str, Any] = msgspec.to_builtins(self)
+        for name in ("count", "explorations"):
+            settings.pop(name)
+        for name in ("explorer", "summariser", "scorer"):
+            asked = getattr(self, name)
+            settings[name] = None if asked is None else _without_pace(asked)
+        return settings
+
+
 def _without_pace(asked: ModelConfig) -> dict[str, Any]:
     """How a model is asked, less what only decides how fast and at what price."""
     settings: dict[str, Any] = msgspec.to_builtins(asked)

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from turngap.data import ToolCall
-from turngap.data.task import Scenario, hands_over
+from turngap.data import ToolCall, Trajectory
+from turngap.data.task import Scenario, Task, hands_over
 from turngap.domains.live import Kind
 
 Stage = Literal["explore", "filter", "ablate", "trace", "scenario", "summarise", "validate"]
@@ -31,6 +31,9 @@ class Customer(msgspec.Struct, frozen=True, kw_only=True):
     """The record's key, such as a user id."""
     record: dict[str, Any]
     """The record as JSON values, as it is before anything happens."""
+    linked: tuple[str, ...] = ()
+    """Keys of records of other tables that say that they are this person's, where the record itself does not list
+    them; the person has them in hand, as order numbers are."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,6 +204,18 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     """One of a few short phrases, so that they can be counted: ``no effect``, ``too few choices``."""
     detail: str = ""
     """This case, for readers."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """What one exploration came to in one scenario: a task with how it was made, or why there is none."""
+
+    scenario: Scenario
+    draft: Draft | None = None
+    task: Task | None = None
+    played: Trajectory | None = None
+    """The reference agent at the task, with the scripted user: it succeeded."""
+    loss: Loss | None = None
+    """Why it was given up; None exactly when it is kept."""
 
 
 class LostError(Exception):
