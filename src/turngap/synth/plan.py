@@ -175,6 +175,8 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """The tool's error, or the broken rule as the domain words it."""
     diagnosis: tuple[int, ...] = ()
     """Indices of the steps of the plan that find out that it cannot be: the required actions."""
+    arguments: tuple[Argument, ...] = ()
+    """Every leaf of the call's arguments, traced; their step is the number of steps of the plan."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
