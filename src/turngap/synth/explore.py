@@ -10,12 +10,13 @@ whether an exploration is of use (`turngap.synth.keep`) and what of it is needed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
-from turngap.data import ToolCall
-from turngap.domains.live import Kind, LiveWorld
+from turngap.data import ToolCall, ToolMessage
+from turngap.domains.live import Done, Kind, LiveWorld
 from turngap.synth.plan import Customer, Exploration, Step
 
 MOST_STEPS = 20
@@ -61,16 +62,20 @@ class Explorer(Protocol):
         ...
 
 
-async def perform(world: LiveWorld, call: ToolCall, kind: Kind) -> Step:
+async def perform(world: LiveWorld, call: ToolCall, kind: Kind, before: Sequence[Step] = ()) -> Step:
     """Make one call and note all that a step tells of it.
+
+    Args:
+        world: where; it is changed.
+        call: what to do.
+        kind: what the tool may do to the state.
+        before: what was done in this world so far, for the rules that depend on it.
 
     Raises:
         DomainFault: see `LiveWorld.reply`.
     """
-    if kind == "read":
-        message = (await world.reply_soon(call)).message
-        return Step(call=call, result=message.content, error=message.error)
-    breaches, before = world.breaches(call), world.digest()
+    breaches = world.breaches(call, [done(step) for step in before])
+    was = world.digest() if kind == "write" else ""
     message = (await world.reply_soon(call)).message
     return Step(
         call=call,
@@ -78,6 +83,11 @@ async def perform(world: LiveWorld, call: ToolCall, kind: Kind) -> Step:
         error=message.error,
         kind=kind,
         # Asked of the digest, refused or not: tools of tau2 may leave something behind when they refuse.
-        changed=kind == "write" and world.digest() != before,
+        changed=kind == "write" and world.digest() != was,
         breaches=breaches,
     )
+
+
+def done(step: Step) -> Done:
+    """A step as the rules of a domain see it."""
+    return Done(call=step.call, result=ToolMessage(name=step.call.name, content=step.result, error=step.error))

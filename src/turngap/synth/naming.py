@@ -85,8 +85,9 @@ def is_money(name: str) -> bool:
 
 
 def ends_it(name: str) -> bool:
-    """Whether a tool's name says that nothing is left of what it is used on, so that to change it first was for nothing."""
-    return words(name)[:1] != () and words(name)[0] in _LAST
+    """Whether a tool's name says that nothing is left of what it is used on, so that it is not changed besides."""
+    parts = words(name)
+    return bool(parts) and parts[0] in _LAST
 
 
 def replaced(parameter: str) -> str | None:
