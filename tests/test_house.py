@@ -21,6 +21,7 @@ _HEAVY = (
     "fastapi",
     "jinja2",
     "jsonschema",
+    "networkx",
     "numpy",
     "polars",
     "ray",
