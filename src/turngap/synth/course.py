@@ -14,14 +14,13 @@ import msgspec
 
 from turngap import jsonio
 from turngap.data import ToolCall
-from turngap.domains.live import LiveWorld
 from turngap.synth.explore import Brief
 from turngap.synth.filling import Filled, Means, Scope, fill
 from turngap.synth.inquiry import about, can_be_asked, named, reckonings, totals
 from turngap.synth.invention import Inventor
 from turngap.synth.knowhow import Knowhow, Outline
 from turngap.synth.looking import Looking, Sight
-from turngap.synth.memory import CUSTOMER, Memory
+from turngap.synth.memory import CUSTOMER
 from turngap.synth.naming import ends_it, is_money, key_name
 from turngap.synth.parameter import Parameter
 from turngap.synth.plan import Fact, Step
@@ -55,7 +54,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 class Course:
     """One exploration in the making."""
 
-    def __init__(self, brief: Brief, world: LiveWorld, knowhow: Knowhow, inventor: Inventor) -> None:
+    def __init__(self, brief: Brief, looking: Looking, knowhow: Knowhow, inventor: Inventor) -> None:
         self.facts: list[Fact] = []
         self._brief = brief
         self._customer = brief.customer
@@ -64,16 +63,17 @@ class Course:
         self._tools = knowhow.offered(brief.tools)
         self._writes = [tool for tool in self._tools if tool.kind == "write"]
         self._own = key_name(brief.customer.table)
-        memory = Memory(knowhow.keys)
-        memory.learn(brief.customer.record, CUSTOMER, self._own)
-        memory.learn([brief.customer.key, *brief.customer.linked], CUSTOMER, self._own)
-        self._looking = Looking(world, memory)
+        self._looking = looking
+        customer = {"": brief.customer.record, self._own: brief.customer.key, "linked": list(brief.customer.linked)}
+        for name, told in customer.items():
+            looking.remember(told, name)
         self._means = Means(knowhow, inventor, self._looking, brief.customer, self._tools, self._rng)
         self._finders: set[str] = set()
         self._theirs = {brief.customer.key, *_texts(brief.customer.record), *brief.customer.linked}
         self._done: set[tuple[str, Any]] = set()
         self._touched: set[Any] = set()
         self._ended: set[Any] = set()
+        self._vain: set[tuple[str, Any, Aim]] = set()
         self._length = min(brief.most_steps, max(4, round(self._rng.gauss(*_LENGTH))))
 
     @property
@@ -137,10 +137,10 @@ class Course:
             found = not sight.refused and _holds(sight.value, self._customer.key)
             if found and tool.required:
                 self._finders.add(tool.name)
-            if found and not self.steps and self._may(sight):
+            if found and not self.steps:
                 await self._looking.keep(sight)
             self._looking.forget()
-        opened = [sight for sight in self._open(self._own, self._customer.key) if self._may(sight)]
+        opened = self._open(self._own, self._customer.key)
         if opened and self._rng.random() < 0.92:
             await self._looking.keep(opened[0])
         self._looking.forget()
@@ -157,10 +157,6 @@ class Course:
                 return None
             arguments[one.name] = value
         return arguments
-
-    def _may(self, sight: Sight) -> bool:
-        """Whether an agent may look at this now."""
-        return self._looking.allowed(sight)
 
     def _open(self, parameter: str, value: Any) -> list[Sight]:
         """Look a record up by a value that names it: the sights that hold the value, else all."""
@@ -191,9 +187,10 @@ class Course:
             scope = Scope(tool=tool, anchor=anchor, value=value, sources=sources, instead=instead)
             found = self._search(scope, aim)
             looks = self._looking.trial
-            if found is None or len(looks) + 1 > self._room() or not all(map(self._may, looks)):
+            if found is None:
+                self._vain.add((tool.name, value, aim))
+            if found is None or len(looks) + 1 > self._room() or not await self._looking.keep(*looks):
                 continue
-            await self._looking.keep(*looks)
             if aim == "do":
                 await self._reckon(found, sights, named(name, value))
             await self._looking.do(ToolCall(name=tool.name, arguments=found.arguments), tool.kind)
@@ -216,11 +213,13 @@ class Course:
         # That something was changed a moment ago is no reason for a refusal that a customer could run into.
         again = aim == "do" and not ends_it(tool.name) and (anchor is None or self._rng.random() < _SAME_THING)
         left = [one for one in left if again or one not in self._touched]
+        left = [one for one in left if (tool.name, one, aim) not in self._vain]
         return self._rng.sample(left, len(left))[:_THINGS]
 
     def _search(self, scope: Scope, aim: Aim) -> Filled | None:
         """Arguments with which the call comes to what is aimed at."""
         tried: set[str] = set()
+        refusals: set[str] = set()
         for _ in range(_TRIES):
             filled = fill(self._means, scope)
             key = "" if filled is None else jsonio.canonical(filled.arguments)
@@ -233,6 +232,9 @@ class Course:
                 step = self._probe(scope.tool, filled)
             if _suits(step, aim):
                 return filled
+            if step.error and step.result in refusals:
+                break
+            refusals.add(step.result)
         return None
 
     def _probe(self, tool: Outline, filled: Filled) -> Step:
@@ -267,8 +269,8 @@ class Course:
         ]
         asked: dict[str, list[Fact]] = {}
         for sight in sights:
-            step = self._looking.step_of(sight.number)
-            for leaf in self._looking.memory.of(sight.number):
+            step = self._looking.step_of(sight)
+            for leaf in sight.page.leaves if sight.page is not None else ():
                 if step is not None and can_be_asked(leaf):
                     what = about(leaf, self._subject(sight))
                     fact = Fact(step=step, path=leaf.path, value=_said(leaf.value), about=what)
@@ -295,7 +297,7 @@ class Course:
                 return
             tool, arguments = self._rng.choices(looks, [self._interest(arguments) for _, arguments in looks])[0]
             sight = self._looking.look(tool, arguments)
-            await self._looking.keep(*([sight] if not sight.refused and self._may(sight) else []))
+            await self._looking.keep(sight)
 
     def _interest(self, arguments: dict[str, Any]) -> float:
         """How likely a look is: at what is the customer's, at a thing rather than at a list of everything."""

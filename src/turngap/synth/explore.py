@@ -62,7 +62,7 @@ class Explorer(Protocol):
         ...
 
 
-async def perform(world: LiveWorld, call: ToolCall, kind: Kind, before: Sequence[Step] = ()) -> Step:
+async def perform(world: LiveWorld, call: ToolCall, kind: Kind, before: Sequence[Done] = ()) -> Step:
     """Make one call and note all that a step tells of it.
 
     Args:
@@ -74,7 +74,7 @@ async def perform(world: LiveWorld, call: ToolCall, kind: Kind, before: Sequence
     Raises:
         DomainFault: see `LiveWorld.reply`.
     """
-    breaches = world.breaches(call, [done(step) for step in before])
+    breaches = world.breaches(call, before)
     was = world.digest() if kind == "write" else ""
     message = (await world.reply_soon(call)).message
     return Step(

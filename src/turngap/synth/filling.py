@@ -212,7 +212,7 @@ class _Drawing:
 
     def _current(self, name: str) -> Any:
         """What a field of this name holds now, in the record that the call is about."""
-        leaves = (leaf for _, leaf in self._memory.find(name, 2) if leaf.source in self._scope.sources)
+        leaves = (leaf for _, leaf in self._memory.find(name, 2, self._scope.sources))
         # Of the record itself: the amount of one of its payments is nothing that a new amount is counted from.
         return next((leaf.value for leaf in leaves if not _DEEP.search(leaf.path)), None)
 
@@ -227,11 +227,8 @@ class _Drawing:
         Names that fit only in part count where the value is shaped like an example, or where none fits better.
         """
         shapes = {shape(one) for one in parameter.examples}
-        found = [
-            (fit, leaf)
-            for fit, leaf in self._memory.find(parameter.name)
-            if (sources is None or leaf.source in sources) and _is_of(parameter, leaf.value)
-        ]
+        named = self._memory.find(parameter.name, 1, sources)
+        found = [(fit, leaf) for fit, leaf in named if _is_of(parameter, leaf.value)]
         top = max((fit for fit, _ in found), default=0)
         best: dict[Any, Leaf] = {}
         for fit, leaf in found:
@@ -251,7 +248,7 @@ class _Drawing:
         return self._rng.choice(found).value if found else self._means.inventor.text(parameter.name, self._rng)
 
     def _date(self, current: Any, parameter: Parameter) -> str | None:
-        near = (leaf.value for fit, leaf in self._memory.find("date", 2))
+        near = (leaf.value for _, leaf in self._memory.find("date", 2))
         start = next((one for one in (current, *near, *parameter.examples) if is_date(one)), None)
         return None if start is None else shifted(start, self._rng.choice(_DAYS))
 

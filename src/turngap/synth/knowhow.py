@@ -24,11 +24,8 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     kind: Kind
     parameters: tuple[Parameter, ...]
-
-    @property
-    def required(self) -> tuple[Parameter, ...]:
-        """The parameters that it cannot do without."""
-        return tuple(one for one in self.parameters if one.required)
+    required: tuple[Parameter, ...]
+    """The parameters that it cannot do without."""
 
     @property
     def calculates(self) -> bool:
@@ -52,7 +49,12 @@ class Knowhow:
             content: its database, for the names of the tables and the keys in them.
         """
         self.tools = {
-            tool.name: Outline(name=tool.name, kind=tool.kind, parameters=parameters(tool.spec))
+            tool.name: Outline(
+                name=tool.name,
+                kind=tool.kind,
+                parameters=(taken := parameters(tool.spec)),
+                required=tuple(one for one in taken if one.required),
+            )
             for tool in domain.tools
         }
         self.keys: dict[str, str] = {}

@@ -7,114 +7,160 @@ nothing, so that what was seen in one state of the world is never asked for twic
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 from turngap import jsonio
 from turngap.data import ToolCall
-from turngap.domains.live import LiveWorld
+from turngap.domains.live import Done, Kind, LiveWorld
 from turngap.synth.explore import done, perform
 from turngap.synth.knowhow import Outline
-from turngap.synth.memory import Memory
+from turngap.synth.memory import CUSTOMER, Memory, Page
 from turngap.synth.offer import parsed
 from turngap.synth.plan import Step
+
+_MOST_PAGES = 20_000
 
 
 class Sight:
     """The result of one look."""
 
-    __slots__ = ("call", "number", "refused", "value")
+    __slots__ = ("call", "number", "page", "refused", "value")
 
-    def __init__(self, call: ToolCall, number: int, value: Any, *, refused: bool) -> None:
+    def __init__(self, call: ToolCall, number: int, value: Any, page: Page | None) -> None:
         self.call = call
         self.number = number
         """Under which the memory knows what it holds."""
         self.value = value
         """The result as JSON values."""
-        self.refused = refused
+        self.page = page
+        self.refused = page is None
+
+
+class Library:
+    """Pages of results that were read before, in whichever exploration: the same text is read once."""
+
+    def __init__(self, keys: Mapping[str, str]) -> None:
+        """Begin with none; `keys` as for `Page`."""
+        self._keys = keys
+        self._pages: OrderedDict[tuple[str, str], tuple[Any, Page]] = OrderedDict()
+
+    def page(self, value: Any, name: str = "") -> Page:
+        """The page of a record that no call gave."""
+        return Page(value, self._keys, name)
+
+    def read(self, key: str, text: str, asked: Mapping[str, Any]) -> tuple[Any, Page]:
+        """A result as JSON values, and its page.
+
+        Args:
+            key: of the call.
+            text: what it led to.
+            asked: its arguments.
+        """
+        found = self._pages.get((key, text))
+        if found is None:
+            value = parsed(text)
+            found = self._pages[key, text] = (value, Page(value, self._keys, asked=asked))
+            if len(self._pages) > _MOST_PAGES:
+                self._pages.popitem(last=False)
+        return found
 
 
 class Looking:
     """All that was looked at, and the steps so far."""
 
-    def __init__(self, world: LiveWorld, memory: Memory) -> None:
+    def __init__(self, world: LiveWorld, memory: Memory, library: Library) -> None:
         self.steps: list[Step] = []
         self.memory = memory
         self._world = world
+        self._library = library
+        self._done: list[Done] = []
+        self._digest: str | None = None
         self._seen: dict[str, Sight] = {}
         self._sights: list[Sight] = []
         self._at: dict[int, int] = {}
         self._trial: list[Sight] = []
         self._mark = memory.mark()
 
-    def look(self, tool: Outline, arguments: dict[str, Any]) -> Sight:
-        """Make a call of a read tool on trial, if it was not made before."""
-        call = ToolCall(name=tool.name, arguments=arguments)
-        key = _key(tool, arguments)
-        sight = self._seen.get(key)
-        if sight is None:
-            message = self._world.call(call)
-            value = None if message.error else parsed(message.content)
-            sight = Sight(call, len(self._sights), value, refused=message.error)
-            self._seen[key] = sight
-            self._sights.append(sight)
-        if sight.number not in self._at and sight not in self._trial and not sight.refused:
-            self._trial.append(sight)
-            self.memory.learn(sight.value, sight.number, asked=arguments)
-        return sight
-
-    @property
-    def kept(self) -> list[Sight]:
-        """What was looked at in steps."""
-        return [sight for sight in self._sights if sight.number in self._at]
-
-    def was_seen(self, tool: Outline, arguments: dict[str, Any]) -> bool:
-        """Whether this look was made in a step."""
-        sight = self._seen.get(_key(tool, arguments))
-        return sight is not None and sight.number in self._at
-
-    def allowed(self, sight: Sight) -> bool:
-        """Whether no rule forbids to make this look now."""
-        return not self._world.breaches(sight.call, [done(step) for step in self.steps])
-
-    def step_of(self, number: int) -> int | None:
-        """The step at which a sight was had; None before it is one."""
-        return self._at.get(number)
+    def remember(self, value: Any, name: str = "") -> None:
+        """Take in what the customer says from the beginning; before the first look."""
+        self.memory.learn(self._library.page(value, name), CUSTOMER)
+        self._mark = self.memory.mark()
 
     @property
     def trial(self) -> tuple[Sight, ...]:
         """What was looked at on trial."""
         return tuple(self._trial)
 
+    @property
+    def kept(self) -> list[Sight]:
+        """What was looked at in steps."""
+        return [sight for sight in self._sights if sight.number in self._at]
+
+    def step_of(self, sight: Sight) -> int | None:
+        """The step at which a sight was had; None while it is on trial."""
+        return self._at.get(sight.number)
+
+    def was_seen(self, tool: Outline, arguments: dict[str, Any]) -> bool:
+        """Whether this look was made in a step, or in vain."""
+        sight = self._seen.get(_key(tool, arguments))
+        return sight is not None and (sight.refused or sight.number in self._at)
+
+    def look(self, tool: Outline, arguments: dict[str, Any]) -> Sight:
+        """Make a call of a read tool on trial, if it was not made before."""
+        key = _key(tool, arguments)
+        sight = self._seen.get(key)
+        if sight is None:
+            call = ToolCall(name=tool.name, arguments=arguments)
+            message = self._world.call(call)
+            value, page = (None, None) if message.error else self._library.read(key, message.content, arguments)
+            sight = self._seen[key] = Sight(call, len(self._sights), value, page)
+            self._sights.append(sight)
+        if sight.page is not None and sight.number not in self._at and sight not in self._trial:
+            self._trial.append(sight)
+            self.memory.learn(sight.page, sight.number)
+        return sight
+
     def forget(self) -> None:
         """Drop what was looked at on trial."""
         self.memory.forget(self._mark)
         self._trial.clear()
 
-    async def keep(self, *sights: Sight) -> None:
-        """Make sights steps, and forget the others that are on trial."""
+    async def keep(self, *sights: Sight) -> bool:
+        """Make sights steps, and forget the others that are on trial; end with False at one that a rule forbids."""
         self.forget()
         for sight in sights:
-            if sight.number not in self._at and not sight.refused:
-                await self.do(sight.call, "read")
-                self._at[sight.number] = len(self.steps) - 1
-                self.memory.learn(sight.value, sight.number, asked=sight.call.arguments)
-                self._mark = self.memory.mark()
+            if sight.page is None or sight.number in self._at:
+                continue
+            if (await self.do(sight.call, "read")).breaches:
+                self.steps.pop()
+                self._done.pop()
+                return False
+            self._at[sight.number] = len(self.steps) - 1
+            self.memory.learn(sight.page, sight.number)
+            self._mark = self.memory.mark()
+        return True
 
-    async def do(self, call: ToolCall, kind: Any) -> Step:
+    async def do(self, call: ToolCall, kind: Kind) -> Step:
         """Make a call that is a step, whatever comes of it."""
-        step = await perform(self._world, call, kind, self.steps)
+        step = await perform(self._world, call, kind, self._done)
         self.steps.append(step)
+        self._done.append(done(step))
         if step.changed:
-            # What was seen before stays known, but to look again may show something else.
+            # What was seen before stays known, but to look at something else may show it otherwise now.
             self._seen = {key: sight for key, sight in self._seen.items() if sight.number in self._at}
+            self._digest = None
         return step
 
     def probe(self, call: ToolCall) -> Step:
         """What a call of a tool that is no read tool would lead to now; nothing of it remains."""
-        breaches = self._world.breaches(call, [done(step) for step in self.steps])
-        note, was = self._world.snapshot(), self._world.digest()
+        if self._digest is None:
+            self._digest = self._world.digest()
+        breaches = self._world.breaches(call, self._done)
+        note = self._world.snapshot()
         reply = self._world.reply(call)
-        changed = not reply.message.error and self._world.digest() != was
+        changed = not reply.message.error and self._world.digest() != self._digest
         self._world.restore(note)
         # A call that no tool can take is a mistake of the explorer, and no refusal to be told of.
         result = reply.message.content if reply.category is None else ""

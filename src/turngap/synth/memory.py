@@ -4,12 +4,13 @@ A value goes by the name of its field, by that of the table whose key it is, and
 key of a map, by the singular of what holds it: the entries of ``orders`` are order ids. Each value remembers the record
 that it stands in, so that what belongs together is found together.
 
-What is learned on a trial can be forgotten again. Non-goals: reading free text for values.
+A `Page` is what one result holds; a `Memory` is the pages that were read, and can forget the last of them again.
+Non-goals: reading free text for values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from turngap.synth.naming import key_name, likeness, singular
@@ -22,108 +23,116 @@ CUSTOMER = -1
 class Leaf:
     """One value that is known."""
 
-    __slots__ = ("field", "path", "record", "source", "value")
+    __slots__ = ("field", "path", "record", "value")
 
-    def __init__(self, field: str, value: Any, record: dict[str, Any], source: int, path: str) -> None:
+    def __init__(self, field: str, value: Any, record: dict[str, Any], path: str) -> None:
         self.field = field
         """The name of its field."""
         self.value = value
         self.record = record
         """The record that it stands in."""
-        self.source = source
-        """Number of the result that holds it; `CUSTOMER` for what was known from the beginning."""
         self.path = path
-        """Where in that result."""
+        """Where in the result."""
+
+
+class Page:
+    """Everything that one record or result holds."""
+
+    def __init__(
+        self, value: Any, keys: Mapping[str, str], name: str = "", asked: Mapping[str, Any] | None = None
+    ) -> None:
+        """Read it.
+
+        Args:
+            value: what it is.
+            keys: key of a record -> what a field that holds it is called, for values that no field names.
+            name: what it is as a whole, for a bare value.
+            asked: the arguments of the call that gave it, which hold of every record in it.
+        """
+        self.leaves: list[Leaf] = []
+        """Every value, in its order."""
+        self.by_name: dict[str, list[Leaf]] = {}
+        self.objects: list[tuple[str, dict[str, Any]]] = []
+        """The records in it, each with the name of what holds it, and with what was asked for."""
+        self._keys = keys
+        self._asked = asked or {}
+        self._read(value, name, {}, "")
+
+    def _read(self, value: Any, field: str, record: dict[str, Any], path: str) -> None:
+        if isinstance(value, dict):
+            if is_map(value):
+                for key, inner in value.items():
+                    self._note(key_name(field) if field else "", key, inner if isinstance(inner, dict) else {}, path)
+                    self._read(inner, singular(field), record, f'{path}["{key}"]')
+                return
+            self.objects.append((field, {**self._asked, **value} if self._asked else value))
+            for key, inner in value.items():
+                self._read(inner, key, value, f"{path}.{key}" if path else key)
+        elif isinstance(value, list):
+            for index, inner in enumerate(value):
+                self._read(inner, singular(field), record, f"{path}[{index}]")
+        elif value is not None:
+            self._note(field, value, record, path)
+
+    def _note(self, field: str, value: Any, record: dict[str, Any], path: str) -> None:
+        leaf = Leaf(field, value, record, path)
+        self.leaves.append(leaf)
+        named = self._keys.get(value) if isinstance(value, str) else None
+        if field:
+            self.by_name.setdefault(field, []).append(leaf)
+        if named is not None and named != field:
+            self.by_name.setdefault(named, []).append(leaf)
 
 
 class Memory:
     """Everything that is known at one point of an exploration."""
 
-    def __init__(self, keys: Mapping[str, str]) -> None:
-        """Begin with nothing.
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._pages: list[tuple[int, Page]] = []
+
+    def learn(self, page: Page, source: int) -> None:
+        """Take in a page.
 
         Args:
-            keys: key of a record -> what a field that holds it is called, for values that no field names.
+            page: what it holds.
+            source: the number under which it is asked for again.
         """
-        self._keys = keys
-        self._leaves: dict[str, list[Leaf]] = {}
-        self._order: list[tuple[str, Leaf]] = []
-        self._objects: list[tuple[int, str, dict[str, Any], Mapping[str, Any]]] = []
+        self._pages.append((source, page))
 
-    def learn(self, value: Any, source: int, name: str = "", asked: Mapping[str, Any] | None = None) -> None:
-        """Take in a record or a result.
-
-        Args:
-            value: what it holds.
-            source: number of the result.
-            name: what it is as a whole, for a bare value.
-            asked: the arguments of the call that gave it, which hold of every record in it.
-        """
-        self._walk(value, name, {}, source, "", asked or {})
-
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> int:
         """A note of what is known now, for `forget`."""
-        return len(self._order), len(self._objects)
+        return len(self._pages)
 
-    def forget(self, mark: tuple[int, int]) -> None:
+    def forget(self, mark: int) -> None:
         """Go back to what was known at a mark."""
-        leaves, objects = mark
-        for name, _ in self._order[leaves:]:
-            self._leaves[name].pop()
-        del self._order[leaves:]
-        del self._objects[objects:]
+        del self._pages[mark:]
 
-    def find(self, parameter: str, least: int = 1) -> list[tuple[int, Leaf]]:
-        """The values that may fill a parameter, each with how well its name fits; the first learned come first."""
+    def find(self, parameter: str, least: int = 1, sources: Collection[int] | None = None) -> list[tuple[int, Leaf]]:
+        """The values that may fill a parameter, each with how well its name fits; the first learned come first.
+
+        Args:
+            parameter: its name.
+            least: how well they have to fit, see `turngap.synth.naming.likeness`.
+            sources: the pages on which they stand; None for all.
+        """
         return [
             (fit, leaf)
-            for name, leaves in self._leaves.items()
-            if leaves and (fit := likeness(parameter, name)) >= least
+            for source, page in self._pages
+            if sources is None or source in sources
+            for name, leaves in page.by_name.items()
+            if (fit := likeness(parameter, name)) >= least
             for leaf in leaves
         ]
 
-    def of(self, source: int) -> list[Leaf]:
-        """Every value of one result, in its order."""
-        return list(dict.fromkeys(leaf for _, leaf in self._order if leaf.source == source))
-
-    def best(self, parameter: str, sources: Iterable[int] | None = None) -> list[Leaf]:
-        """The values whose names fit a parameter best, of some results or of all."""
-        within = None if sources is None else set(sources)
-        found = [(fit, leaf) for fit, leaf in self.find(parameter) if within is None or leaf.source in within]
+    def best(self, parameter: str, sources: Collection[int] | None = None) -> list[Leaf]:
+        """The values whose names fit a parameter best, of some pages or of all."""
+        found = self.find(parameter, 1, sources)
         top = max((fit for fit, _ in found), default=0)
         return [leaf for fit, leaf in found if fit == top]
 
-    def objects(self, sources: Iterable[int] | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The records inside of results, each with the name of what holds it and with what was asked for."""
-        within = None if sources is None else set(sources)
-        for source, field, record, asked in self._objects:
-            if within is None or source in within:
-                yield field, {**asked, **record} if asked else record
-
-    def _walk(
-        self, value: Any, field: str, record: dict[str, Any], source: int, path: str, asked: Mapping[str, Any]
-    ) -> None:
-        if isinstance(value, dict):
-            if is_map(value):
-                for key, inner in value.items():
-                    self._note(
-                        key_name(field) if field else "", key, inner if isinstance(inner, dict) else {}, source, path
-                    )
-                    self._walk(inner, singular(field), record, source, f'{path}["{key}"]', asked)
-                return
-            self._objects.append((source, field, value, asked))
-            for key, inner in value.items():
-                self._walk(inner, key, value, source, f"{path}.{key}" if path else key, asked)
-        elif isinstance(value, list):
-            for index, inner in enumerate(value):
-                self._walk(inner, singular(field), record, source, f"{path}[{index}]", asked)
-        elif value is not None:
-            self._note(field, value, record, source, path)
-
-    def _note(self, field: str, value: Any, record: dict[str, Any], source: int, path: str) -> None:
-        leaf = Leaf(field, value, record, source, path)
-        named = self._keys.get(value) if isinstance(value, str) else None
-        for name in dict.fromkeys((field, named)):
-            if name:
-                self._leaves.setdefault(name, []).append(leaf)
-                self._order.append((name, leaf))
+    def objects(self, sources: Collection[int] | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The records inside of pages, each with the name of what holds it and with what was asked for."""
+        for source, page in self._pages:
+            if sources is None or source in sources:
+                yield from page.objects

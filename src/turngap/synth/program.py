@@ -21,6 +21,8 @@ from turngap.synth.customer import Tables
 from turngap.synth.explore import Brief
 from turngap.synth.invention import Inventor
 from turngap.synth.knowhow import Knowhow
+from turngap.synth.looking import Library, Looking
+from turngap.synth.memory import Memory
 from turngap.synth.plan import Exploration, Loss, LostError
 
 VERSION = 1
@@ -45,6 +47,7 @@ class ProgramExplorer:
         self._domain = domain
         self._knowhow = Knowhow(domain, content)
         self._inventor = Inventor(content, phrases)
+        self._library = Library(self._knowhow.keys)
 
     def identity(self) -> dict[str, Any]:
         """The explorer's version, its phrases and the domain's identity."""
@@ -57,7 +60,7 @@ class ProgramExplorer:
 
     async def explore(self, brief: Brief, world: LiveWorld) -> Exploration:
         """Act for a customer. See `Explorer.explore`."""
-        course = Course(brief, world, self._knowhow, self._inventor)
+        course = Course(brief, Looking(world, Memory(), self._library), self._knowhow, self._inventor)
         await course.run()
         if not course.steps:
             raise LostError(Loss(stage="explore", reason="nothing could be done", detail=", ".join(brief.tools)))
