@@ -13,7 +13,19 @@ import msgspec
 
 from turngap import jsonio
 from turngap.config import RolloutConfig
-from turngap.data import Acted, Failure, Spoken, Task, Termination, ToolCall, ToolMessage, ToolSpec, Trajectory
+from turngap.data import (
+    Acted,
+    Conversation,
+    Failure,
+    Message,
+    Spoken,
+    Task,
+    Termination,
+    ToolCall,
+    ToolMessage,
+    ToolSpec,
+    Trajectory,
+)
 from turngap.domains import LiveDomain, LiveWorld
 from turngap.engines.capture import capture
 from turngap.episode import Brief, play
@@ -150,3 +162,29 @@ def _cut(text: str, length: int = 80) -> str:
 def termination(trajectory: Trajectory) -> Termination:
     """How a trial ended."""
     return Termination(trajectory.metadata["termination"])
+
+
+def recorded(task: Task, domain: LiveDomain, trajectory: Trajectory, reward: float | None = None) -> Conversation:
+    """A trial as a recording, such as formats write and all else reads. What the user did by hand is left out.
+
+    Args:
+        task: what was wanted.
+        domain: where it took place.
+        trajectory: what was said and done.
+        reward: what it is worth, where that is known.
+    """
+    messages: list[Message] = [*task.given]
+    for event in trajectory.events:
+        messages.append(event.message)
+        if not isinstance(event, Spoken):
+            messages.extend(event.results)
+    number = trajectory.metadata.get("trial", 0)
+    return Conversation(
+        id=f"{task.id}-{number}" if number else task.id,
+        policy=domain.policy,
+        tools=tuple(tool.spec for tool in domain.tools),
+        messages=tuple(messages),
+        goal=task.instructions.text() or None,
+        reward=reward,
+        metadata={"task": task.id, "trial": number, "scenario": task.scenario.value, "domain": domain.name},
+    )

@@ -18,7 +18,7 @@ from turngap.data import ToolCall, Trajectory
 from turngap.data.task import Scenario, Task, hands_over
 from turngap.domains.live import Kind
 
-Stage = Literal["explore", "filter", "ablate", "trace", "scenario", "summarise", "validate"]
+Stage = Literal["explore", "filter", "ablate", "trace", "scenario", "summarise", "validate", "play", "repeat"]
 """Where a candidate can be lost."""
 
 
