@@ -20,7 +20,7 @@ from turngap.synth.inquiry import about, can_be_asked, named, reckonings, totals
 from turngap.synth.invention import Inventor
 from turngap.synth.knowhow import Knowhow, Outline
 from turngap.synth.looking import Looking, Sight
-from turngap.synth.memory import CUSTOMER
+from turngap.synth.memory import CUSTOMER, Leaf
 from turngap.synth.naming import ends_it, is_money, key_name
 from turngap.synth.parameter import Parameter
 from turngap.synth.plan import Fact, Step
@@ -183,9 +183,9 @@ class Course:
             self._looking.forget()
             sights = self._open(name, value)
             sources = tuple(sight.number for sight in sights[:1]) or (CUSTOMER,)
-            instead = self._rng.choice(_INSTEAD[aim])
-            scope = Scope(tool=tool, anchor=anchor, value=value, sources=sources, instead=instead)
-            found = self._search(scope, aim)
+            manners = self._rng.sample(_INSTEAD[aim], len(_INSTEAD[aim]))
+            scopes = (Scope(tool=tool, anchor=anchor, value=value, sources=sources, instead=one) for one in manners)
+            found = next((filled for scope in scopes if (filled := self._search(scope, aim)) is not None), None)
             looks = self._looking.trial
             if found is None:
                 self._vain.add((tool.name, value, aim))
@@ -210,8 +210,7 @@ class Course:
         else:
             values = [leaf.value for _, leaf in self._looking.memory.find(anchor.name, 2)]
         left = [one for one in dict.fromkeys(values) if (tool.name, one) not in self._done and one not in self._ended]
-        # That something was changed a moment ago is no reason for a refusal that a customer could run into.
-        again = aim == "do" and not ends_it(tool.name) and (anchor is None or self._rng.random() < _SAME_THING)
+        again = aim != "do" or (not ends_it(tool.name) and (anchor is None or self._rng.random() < _SAME_THING))
         left = [one for one in left if again or one not in self._touched]
         left = [one for one in left if (tool.name, one, aim) not in self._vain]
         return self._rng.sample(left, len(left))[:_THINGS]
@@ -227,18 +226,20 @@ class Course:
                 continue
             tried.add(key)
             step = self._probe(scope.tool, filled)
-            if aim == "do" and step.error and (mended := _mended(filled.arguments, step.result)) is not None:
+            mended = _mended(filled.arguments, step.result) if step.error else None
+            if mended is not None:
                 filled = msgspec.structs.replace(filled, arguments=mended)
                 step = self._probe(scope.tool, filled)
-            if _suits(step, aim):
+            if _suits(step, aim) and (aim == "do" or _suits(self._probe(scope.tool, filled, before_all=True), aim)):
                 return filled
             if step.error and step.result in refusals:
                 break
             refusals.add(step.result)
         return None
 
-    def _probe(self, tool: Outline, filled: Filled) -> Step:
-        return self._looking.probe(ToolCall(name=tool.name, arguments=filled.arguments))
+    def _probe(self, tool: Outline, filled: Filled, *, before_all: bool = False) -> Step:
+        # What only fails because of what was changed a moment ago is nothing that a customer could run into.
+        return self._looking.probe(ToolCall(name=tool.name, arguments=filled.arguments), before_all=before_all)
 
     def _note(self, tool: Outline, value: Any, filled: Filled) -> None:
         self._done.add((tool.name, value))
@@ -253,7 +254,9 @@ class Course:
         tool = next((tool for tool in self._tools if tool.calculates), None)
         if tool is None or self._room() < 2 or self._rng.random() > _RECKONS:
             return
-        known = reckonings(filled) or [one for sight in sights[:1] for one in totals(sight.value)]
+        known = reckonings(filled)
+        if not known and self._rng.random() < _RECKONS:
+            known = [one for sight in sights[:1] for one in totals(sight.value)]
         if known:
             asked = self._rng.choice(known)
             call = ToolCall(name=tool.name, arguments={tool.required[0].name: asked.expression})
@@ -264,30 +267,24 @@ class Course:
 
     async def _answer(self, count: int) -> None:
         """Note questions that what was read has the answers to."""
-        sights = [
-            sight for sight in self._looking.kept if not self._touched.intersection(_scalars(sight.call.arguments))
-        ]
         asked: dict[str, list[Fact]] = {}
-        for sight in sights:
-            step = self._looking.step_of(sight)
-            for leaf in sight.page.leaves if sight.page is not None else ():
-                if step is not None and can_be_asked(leaf):
-                    what = about(leaf, self._subject(sight))
-                    fact = Fact(step=step, path=leaf.path, value=_said(leaf.value), about=what)
-                    asked.setdefault(f"{sight.call.name} {leaf.field}", []).append(fact)
+        for step, sight in self._looking.kept if count else ():
+            for leaf, what in self._questions(sight):
+                fact = Fact(step=step, path=leaf.path, value=_said(leaf.value), about=what)
+                asked.setdefault(f"{sight.call.name} {leaf.field}", []).append(fact)
         for kind in self._rng.sample(sorted(asked), min(count, len(asked))):
             self.facts.append(self._rng.choice(asked[kind]))
 
-    def _subject(self, sight: Sight) -> str:
-        """What a sight is about, in words; empty where that is the customer."""
-        for value in _texts(sight.value):
-            if value in self._knowhow.keys:
-                if value == self._customer.key and self._customer.table == self._knowhow.table_of(value):
-                    return ""
-                name = sight.value.get("name") if isinstance(sight.value, dict) else None
-                return f"the {name}" if isinstance(name, str) else named(self._knowhow.keys[value], value)
-        arguments = sight.call.arguments or {}
-        return next((named(name, value) for name, value in arguments.items()), "")
+    def _questions(self, sight: Sight) -> Iterator[tuple[Leaf, str]]:
+        """What could be asked about a sight, in words, as far as it still is so."""
+        if sight.page is None:
+            return
+        changed = not self._touched.isdisjoint(_scalars(sight.call.arguments))
+        still = self._looking.now(sight) if changed else None
+        for leaf in filter(can_be_asked, sight.page.leaves):
+            what = about(leaf, sight.value, self._knowhow.keys, self._customer.key)
+            if what and (still is None or still.get(leaf.path) == leaf.value):
+                yield leaf, what
 
     async def _look_around(self, count: int) -> None:
         """Look at things that belong to the customer, or that these refer to."""

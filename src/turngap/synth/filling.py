@@ -18,7 +18,7 @@ from turngap.synth.invention import Inventor, is_date, shifted
 from turngap.synth.knowhow import Knowhow, Outline, fields_of
 from turngap.synth.looking import Looking, Sight
 from turngap.synth.memory import CUSTOMER, Leaf
-from turngap.synth.naming import is_money, likeness, replaced, shape
+from turngap.synth.naming import is_money, likeness, replaced, shape, words
 from turngap.synth.parameter import Parameter
 from turngap.synth.plan import Customer
 
@@ -239,12 +239,17 @@ class _Drawing:
                 best[leaf.value] = leaf
         return list(best.values())
 
+    def _found(self, parameter: Parameter) -> list[Leaf]:
+        """Values that what the call is about holds, or the customer's record; where it is about nothing, any."""
+        found = self._candidates(parameter, self._within())
+        return found if found or self._scope.anchor is not None else self._candidates(parameter, None)
+
     def _text(self, parameter: Parameter) -> Any:
         current = self._current(parameter.name)
         told = parameter.name.endswith("date") or any("YYYY-MM-DD" in one or is_date(one) for one in parameter.examples)
         if is_date(current) or (current is None and told):
             return self._date(current, parameter)
-        found = self._candidates(parameter, self._within()) or self._candidates(parameter, None)
+        found = self._found(parameter)
         return self._rng.choice(found).value if found else self._means.inventor.text(parameter.name, self._rng)
 
     def _date(self, current: Any, parameter: Parameter) -> str | None:
@@ -254,17 +259,24 @@ class _Drawing:
 
     def _number(self, parameter: Parameter) -> Any:
         current = self._current(parameter.name)
-        if isinstance(current, bool) or not isinstance(current, (int, float)):
-            return self._rng.choice(_AMOUNTS if is_money(parameter.name) else _COUNTS)
-        # One call, one difference: three bags more are three bags more to pay for.
-        changed = current + self._more
-        return int(changed) if parameter.kind == "integer" else round(changed, 2)
+        if isinstance(current, (int, float)) and not isinstance(current, bool):
+            # One call, one difference: three bags more are three bags more to pay for.
+            number = current + self._more
+        else:
+            number = self._rng.choice(_AMOUNTS if is_money(parameter.name) else _COUNTS)
+        number = min([number, *self._totals(parameter.name)])
+        return int(number) if parameter.kind == "integer" else round(number, 2)
+
+    def _totals(self, name: str) -> list[float]:
+        """The total that a part cannot exceed, where the call has one: ``total_bags`` for ``paid_bags``."""
+        kind = words(name)[-1:]
+        given = self.arguments.items()
+        return [value for other, value in given if words(other)[:1] == ("total",) and words(other)[-1:] == kind]
 
     def _list(self, parameter: Parameter) -> Any:
         if parameter.item is not None and parameter.item.kind == "object":
             return self._objects(parameter)
-        found = self._candidates(parameter, self._scope.sources) or self._candidates(parameter, self._within())
-        found = found or self._candidates(parameter, None)
+        found = self._candidates(parameter, self._scope.sources) or self._found(parameter)
         if not found:
             return None
         picked = self._rng.sample(found, min(len(found), self._rng.choices(*_HOW_MANY)[0]))
@@ -276,7 +288,8 @@ class _Drawing:
         """For each thing that was chosen, another one of its kind."""
         picked = []
         for old in self._old[base]:
-            leaf = self._other(old, self._means.reach(base, old.record))
+            itself = self._scope.instead == "itself"
+            leaf = old if itself else self._other(old, self._means.reach(base, old.record))
             if leaf is None:
                 return None
             self.swaps.append(Swap(old=old.record, new=leaf.record))
@@ -285,10 +298,8 @@ class _Drawing:
 
     def _other(self, old: Leaf, found: list[Leaf]) -> Leaf | None:
         """One of several things of a kind to take the place of one."""
-        aim = self._scope.instead
-        if aim == "itself":
-            return next((leaf for leaf in found if leaf.value == old.value), None)
-        others = [leaf for leaf in found if leaf.value != old.value and _to_be_had(leaf) == (aim == "another")]
+        to_be_had = self._scope.instead == "another"
+        others = [leaf for leaf in found if leaf.value != old.value and _to_be_had(leaf) == to_be_had]
         return self._rng.choices(others, [_nearness(old, one) for one in others])[0] if others else None
 
     def _objects(self, parameter: Parameter) -> Any:

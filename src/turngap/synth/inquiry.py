@@ -15,8 +15,9 @@ import msgspec
 from turngap.synth.filling import Filled
 from turngap.synth.invention import is_date
 from turngap.synth.memory import Leaf
-from turngap.synth.naming import is_money, words
+from turngap.synth.naming import is_money, singular, words
 
+_LISTED = re.compile(r"(\w*)\[\d")
 _LONG_NUMBER = re.compile(r"\d{9,}")
 _PERSONAL = frozenset(
     ["id", "ids", "zip", "postcode", "phone", "last", "birth", "dob", "imei", "name", "address", "created"]
@@ -72,16 +73,24 @@ def can_be_asked(leaf: Leaf) -> bool:
     return parts[-1] == "status" or is_date(leaf.value)
 
 
-def about(leaf: Leaf, subject: str) -> str:
-    """What a value is, in a few words: ``the status of order #W0000000``.
+def about(leaf: Leaf, whole: Any, keys: dict[str, str], own: str) -> str:
+    """What a value is, in a few words: ``the status of order #W0000000``; empty where words cannot tell it apart.
 
     Args:
         leaf: the value.
-        subject: what the whole result is about, as `named` says it.
+        whole: the result that it stands in.
+        keys: key of a record -> what a field that holds it is called.
+        own: the key of the customer.
     """
     what = " ".join(word for word in words(leaf.field) if word not in ("id", "ids", "est"))
     what = f"{what} number" if what == "tracking" else what
-    part = _label(leaf.record)
+    part, subject = _label(leaf.record, keys, own), _label(whole, keys, own) if isinstance(whole, dict) else ""
+    listed = _LISTED.match(leaf.path)
+    if listed and not part:
+        alone = isinstance(whole, dict) and isinstance(whole.get(listed[1]), list) and len(whole[listed[1]]) == 1
+        if not alone:
+            return ""
+        part = f"the {' '.join(words(singular(listed[1])))}"
     return " of ".join(filter(None, (f"the {what}", part, "" if part == subject else subject)))
 
 
@@ -90,13 +99,19 @@ def named(field: str, value: Any) -> str:
     return f"{' '.join(word for word in words(field) if word != 'id')} {value}".strip()
 
 
-def _label(record: dict[str, Any]) -> str:
-    """What a thing inside of a record is called; empty where it has no name of its own."""
+def _label(record: dict[str, Any], keys: dict[str, str], own: str) -> str:
+    """What a record is called; empty where it has no name of its own, or is the customer's."""
+    found = ((keys[value], value) for value in record.values() if isinstance(value, str) and value in keys)
+    field, key = next(found, ("", ""))
+    if key == own:
+        return ""
     name = record.get("name") or record.get("source")
     if isinstance(name, str):
         return f"the {name.replace('_', ' ')}"
     options = record.get("options")
-    return "the one with " + ", ".join(map(str, options.values())) if isinstance(options, dict) and options else ""
+    if isinstance(options, dict) and options:
+        return "the one with " + ", ".join(map(str, options.values()))
+    return named(field, key) if key else ""
 
 
 def _amount(record: dict[str, Any]) -> float | None:

@@ -77,6 +77,7 @@ class Looking:
         self._library = library
         self._done: list[Done] = []
         self._digest: str | None = None
+        self._fresh = world.fork()
         self._seen: dict[str, Sight] = {}
         self._sights: list[Sight] = []
         self._at: dict[int, int] = {}
@@ -94,13 +95,15 @@ class Looking:
         return tuple(self._trial)
 
     @property
-    def kept(self) -> list[Sight]:
-        """What was looked at in steps."""
-        return [sight for sight in self._sights if sight.number in self._at]
+    def kept(self) -> list[tuple[int, Sight]]:
+        """What was looked at in steps, each with the number of its step."""
+        return [(self._at[sight.number], sight) for sight in self._sights if sight.number in self._at]
 
-    def step_of(self, sight: Sight) -> int | None:
-        """The step at which a sight was had; None while it is on trial."""
-        return self._at.get(sight.number)
+    def now(self, sight: Sight) -> dict[str, Any]:
+        """The values that the same look would show now, by where they stand."""
+        message = self._world.call(sight.call)
+        page = None if message.error else self._library.page(parsed(message.content))
+        return {} if page is None else {leaf.path: leaf.value for leaf in page.leaves}
 
     def was_seen(self, tool: Outline, arguments: dict[str, Any]) -> bool:
         """Whether this look was made in a step, or in vain."""
@@ -153,15 +156,22 @@ class Looking:
             self._digest = None
         return step
 
-    def probe(self, call: ToolCall) -> Step:
-        """What a call of a tool that is no read tool would lead to now; nothing of it remains."""
-        if self._digest is None:
-            self._digest = self._world.digest()
-        breaches = self._world.breaches(call, self._done)
-        note = self._world.snapshot()
-        reply = self._world.reply(call)
-        changed = not reply.message.error and self._world.digest() != self._digest
-        self._world.restore(note)
+    def probe(self, call: ToolCall, *, before_all: bool = False) -> Step:
+        """What a call of a tool that is no read tool would lead to; nothing of it remains.
+
+        Args:
+            call: which.
+            before_all: as if nothing had been changed yet, instead of now.
+        """
+        world = self._fresh if before_all else self._world
+        if self._digest is None or before_all:
+            self._digest = world.digest()
+        breaches = world.breaches(call, self._done)
+        note = world.snapshot()
+        reply = world.reply(call)
+        changed = not reply.message.error and world.digest() != self._digest
+        world.restore(note)
+        self._digest = None if before_all else self._digest
         # A call that no tool can take is a mistake of the explorer, and no refusal to be told of.
         result = reply.message.content if reply.category is None else ""
         return Step(

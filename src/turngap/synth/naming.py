@@ -15,6 +15,7 @@ from functools import lru_cache
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _RUN = re.compile(r"\d+|[a-z]+|[A-Z]+")
 _MONEY = frozenset(["price", "amount", "cost", "fee", "fare", "total", "balance", "deposit", "due", "credit"])
+_UNITS = frozenset(["gb", "mb", "kg", "km", "days", "hours", "minutes", "points"])
 _INSTEAD = ("new", "replacement", "target", "other", "alternative")
 _LAST = frozenset(["cancel", "delete", "remove", "close", "terminate", "drop"])
 _KEPT = ("address", "status", "class", "business", "basis", "access", "process", "previous", "details", "bus", "gas")
@@ -80,8 +81,9 @@ def _initials(parts: tuple[str, ...]) -> str:
 
 
 def is_money(name: str) -> bool:
-    """Whether a name says that a number is an amount of money."""
-    return not _MONEY.isdisjoint(words(name))
+    """Whether a name says that a number is an amount of money: ``total_due``, but not ``total_bags``."""
+    parts = words(name)
+    return bool(parts) and (parts[-1] in _MONEY or parts[0] == "price") and _UNITS.isdisjoint(parts)
 
 
 def ends_it(name: str) -> bool:
