@@ -2,7 +2,8 @@
 
 Around some sampled records, everything that the records say is tried in the tools that read; what they answer is tried
 too, round after round. Then the tools that write are tried, each call in a fork of its own, so that nothing comes of
-it. Arguments are searched for one at a time, by the name first, where the answer tells that it got further.
+it. Arguments are searched for one at a time (`turngap.synth.search`), among the values of fields with a name alike, or
+among all values where no field has one.
 
 A value is *recognised* where the tool answers otherwise to it than to a made-up one of the same form in the same place:
 something instead of nothing, a result instead of an error, or, where nothing ever went through, another error. An
