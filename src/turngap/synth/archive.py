@@ -61,7 +61,8 @@ class Archive:
         folded = text.casefold()
         words = set(_WORD.findall(folded))
         named = {key for key, name in self._names.items() if name and name <= words}
-        return frozenset(named | {key for sign, key in self._signs.items() if sign in folded})
+        signs = {key for sign, key in self._signs.items() if sign in folded and _stands_alone(sign, folded)}
+        return frozenset(named | signs)
 
     def is_person(self, value: str) -> bool:
         """Whether a value is the key of a customer."""
@@ -83,6 +84,10 @@ class Archive:
             for field, values in self._numbers.get(person, {}).items():
                 found[field] += values
         return found
+
+
+def _stands_alone(sign: str, text: str) -> bool:
+    return re.search(rf"(?<![\w.@-]){re.escape(sign)}(?![\w@-])", text) is not None
 
 
 def _numbers(value: Any, name: str) -> Iterator[tuple[str, float]]:

@@ -224,7 +224,7 @@ class Checker:
         if action.compare_args == () and not action.arguments:
             return  # any call of the tool is meant, whatever its arguments
         call = action.call()
-        broken = world.breaches(call, before) or world.breaches(call, ())
+        broken = world.breaches(call, before)
         reply = world.fork().reply(call, requestor=action.requestor)
         if reply.category is not None:
             detail = f"the forbidden {called(call)} cannot be called: {_line(reply.detail)}"

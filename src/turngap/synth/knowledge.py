@@ -9,13 +9,12 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from turngap import jsonio
 from turngap.data import Task
 from turngap.data.asking import spell
 from turngap.domains import LiveDomain
 from turngap.grading.saying import says
 from turngap.synth.archive import Archive
-from turngap.synth.offer import offers, parts
+from turngap.synth.offer import leaves, offers, parts
 from turngap.synth.parameter import Parameter, parameters
 from turngap.synth.plan import Origin, Step
 from turngap.synth.provenance import Traced
@@ -55,8 +54,7 @@ class Knowledge:
         self._stems = {_stem(word) for word in _WORD.findall(self._folded)}
         self._archive = archive
         self._results = [step.result for step in steps if not step.error]
-        asked = [jsonio.dumps(step.call.arguments) for step in steps]
-        self._people = archive.people("\n".join([self._words, *asked, *self._results]))
+        self._people = archive.people(self._words) or _served(archive, steps)
         self._policy = domain.policy
         self._choices = {tool.name: dict(_choices(parameters(tool.spec))) for tool in domain.tools}
 
@@ -144,6 +142,15 @@ def words_of(task: Task) -> str:
         facts = [*intent.facts, *(fact for change in intent.changes for fact in change.facts)]
         said += [f"{fact.says} {spell(fact.value)}" for fact in facts]
     return "\n".join(filter(None, said))
+
+
+def _served(archive: Archive, steps: Sequence[Step]) -> frozenset[str]:
+    """The first customer whom the reference finds or is about; nobody where it is about none."""
+    for step in steps:
+        for value in (step.result, *(value for _, value in leaves(step.call.arguments))):
+            if isinstance(value, str) and archive.is_person(value):
+                return frozenset({value})
+    return frozenset()
 
 
 def _choices(known: Sequence[Parameter]) -> Iterator[tuple[str, tuple[Any, ...]]]:
