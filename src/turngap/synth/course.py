@@ -64,11 +64,11 @@ class Course:
         self._writes = [tool for tool in self._tools if tool.kind == "write"]
         self._own = key_name(brief.customer.table)
         self._looking = looking
-        customer = {"": brief.customer.record, self._own: brief.customer.key, "linked": list(brief.customer.linked)}
-        for name, told in customer.items():
-            looking.remember(told, name)
+        looking.remember(brief.customer)
         self._means = Means(knowhow, inventor, self._looking, brief.customer, self._tools, self._rng)
         self._finders: set[str] = set()
+        self._met: set[str] = set()
+        """What stands in the records that were looked at; what only stands in a list of everything does not count."""
         self._theirs = {brief.customer.key, *_texts(brief.customer.record), *brief.customer.linked}
         self._done: set[tuple[str, Any]] = set()
         self._touched: set[Any] = set()
@@ -182,11 +182,20 @@ class Course:
         for value in self._things(tool, anchor, aim, stranger=stranger):
             self._looking.forget()
             sights = self._open(name, value)
+            # Whose things these are stands in the customer's record, and so does what they can pay with.
+            theirs = [] if stranger else self._open(self._own, self._customer.key)[:1]
             sources = tuple(sight.number for sight in sights[:1]) or (CUSTOMER,)
             manners = self._rng.sample(_INSTEAD[aim], len(_INSTEAD[aim]))
-            scopes = (Scope(tool=tool, anchor=anchor, value=value, sources=sources, instead=one) for one in manners)
+            about_it = Scope(
+                tool=tool,
+                anchor=anchor,
+                value=value,
+                sources=sources,
+                around=tuple(sight.number for sight in theirs),
+            )
+            scopes = (msgspec.structs.replace(about_it, instead=one) for one in manners)
             found = next((filled for scope in scopes if (filled := self._search(scope, aim)) is not None), None)
-            looks = self._looking.trial
+            looks = [one for one in self._looking.trial if one in sights or one in theirs or _used(one, found)]
             if found is None:
                 self._vain.add((tool.name, value, aim))
             if found is None or len(looks) + 1 > self._room() or not await self._looking.keep(*looks):
@@ -290,6 +299,8 @@ class Course:
         """Look at things that belong to the customer, or that these refer to."""
         for _ in range(min(count, self._room() - 2)):
             looks = list(self._openings())
+            seen = [sight for _, sight in self._looking.kept if sight.call.arguments]
+            self._met = {value for sight in seen for value in _texts(sight.value)}
             if not looks:
                 return
             tool, arguments = self._rng.choices(looks, [self._interest(arguments) for _, arguments in looks])[0]
@@ -302,6 +313,8 @@ class Course:
             return 0.5
         if any(value in self._theirs for value in arguments.values()):
             return 6.0
+        if not any(value in self._met for value in arguments.values()):
+            return 0.3
         return 1.0 if any(value in self._knowhow.keys for value in arguments.values()) or len(arguments) > 1 else 0.4
 
     def _openings(self) -> Iterator[tuple[Outline, dict[str, Any]]]:
@@ -331,6 +344,13 @@ class Course:
             filled = fill(self._means, scope)
             if filled is not None and not self._probe(tool, filled).error:
                 await self._looking.do(ToolCall(name=tool.name, arguments=filled.arguments), tool.kind)
+
+
+def _used(sight: Sight, filled: Filled | None) -> bool:
+    """Whether arguments hold a value that a sight shows and was not asked for."""
+    asked = set(_scalars(sight.call.arguments or {}))
+    given = [] if filled is None else [one for one in _scalars(filled.arguments) if one not in asked]
+    return any(leaf.value == one for leaf in (sight.page.leaves if sight.page is not None else ()) for one in given)
 
 
 def _suits(step: Step, aim: Aim) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from turngap import jsonio
 from turngap.synth.invention import Inventor, is_date, shifted
 from turngap.synth.knowhow import Knowhow, Outline, fields_of
 from turngap.synth.looking import Looking, Sight
@@ -46,6 +47,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """What the anchor is."""
     sources: tuple[int, ...]
     """The sights that tell of it."""
+    around: tuple[int, ...] = ()
+    """Those that tell of the customer."""
     instead: Literal["another", "gone", "itself"] = "another"
     """What may take the place of a thing: another one; one that is not to be had, or the thing itself, where it is
     tried what should not come off."""
@@ -90,6 +93,7 @@ class Means:
         self.rng = rng
         self.made: dict[frozenset[str], dict[str, Any]] = {}
         """What the customer made up before, by the names of the fields."""
+        self._searched: dict[str, Sight] = {}
 
     def look_for(self, tool: Outline, record: dict[str, Any], *, otherwise: bool = False) -> dict[str, Any] | None:
         """Arguments of a read tool from one record; None where it does not hold them all.
@@ -126,9 +130,15 @@ class Means:
         """Look for others like a record by tools that ask for several of its values, such as its ends and a day."""
         for tool in self.rng.sample(self.tools, len(self.tools)):
             if tool.kind == "read" and len(tool.required) > 1:
-                arguments = self.look_for(tool, record, otherwise=True)
-                sight = None if arguments is None else self.looking.look(tool, arguments)
-                if sight is not None and not sight.refused:
+                told = self.look_for(tool, record)
+                if told is None:
+                    continue
+                # One look for one thing: a person has one other day in mind, not a new one at each try.
+                before = self._searched.get(f"{tool.name} {jsonio.canonical(told)}")
+                arguments = before.call.arguments if before is not None else self.look_for(tool, record, otherwise=True)
+                sight = self.looking.look(tool, arguments or told)
+                self._searched[f"{tool.name} {jsonio.canonical(told)}"] = sight
+                if not sight.refused:
                     yield sight
 
 
@@ -208,7 +218,7 @@ class _Drawing:
         return draw[parameter.kind](parameter)
 
     def _within(self) -> tuple[int, ...]:
-        return (*self._scope.sources, CUSTOMER)
+        return (*self._scope.sources, *self._scope.around, CUSTOMER)
 
     def _current(self, name: str) -> Any:
         """What a field of this name holds now, in the record that the call is about."""

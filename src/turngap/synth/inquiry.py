@@ -15,7 +15,7 @@ import msgspec
 from turngap.synth.filling import Filled
 from turngap.synth.invention import is_date
 from turngap.synth.memory import Leaf
-from turngap.synth.naming import is_money, singular, words
+from turngap.synth.naming import is_money, words
 
 _LISTED = re.compile(r"(\w*)\[\d")
 _LONG_NUMBER = re.compile(r"\d{9,}")
@@ -90,7 +90,7 @@ def about(leaf: Leaf, whole: Any, keys: dict[str, str], own: str) -> str:
         alone = isinstance(whole, dict) and isinstance(whole.get(listed[1]), list) and len(whole[listed[1]]) == 1
         if not alone:
             return ""
-        part = f"the {' '.join(words(singular(listed[1])))}"
+        what = what if what.endswith("number") else f"{what} in the {' '.join(words(listed[1]))}"
     return " of ".join(filter(None, (f"the {what}", part, "" if part == subject else subject)))
 
 

@@ -16,9 +16,11 @@ from turngap.data import ToolCall
 from turngap.domains.live import Done, Kind, LiveWorld
 from turngap.synth.explore import done, perform
 from turngap.synth.knowhow import Outline
+from turngap.synth.known import Known
 from turngap.synth.memory import CUSTOMER, Memory, Page
+from turngap.synth.naming import key_name
 from turngap.synth.offer import parsed
-from turngap.synth.plan import Step
+from turngap.synth.plan import Customer, Step
 
 _MOST_PAGES = 20_000
 
@@ -84,9 +86,17 @@ class Looking:
         self._trial: list[Sight] = []
         self._mark = memory.mark()
 
-    def remember(self, value: Any, name: str = "") -> None:
-        """Take in what the customer says from the beginning; before the first look."""
-        self.memory.learn(self._library.page(value, name), CUSTOMER)
+    def remember(self, customer: Customer) -> None:
+        """Take in what the customer can say from the beginning; before the first look."""
+        known, name = Known(customer), key_name(customer.table)
+        for value, called in ((customer.record, ""), (customer.key, name), (list(customer.linked), name)):
+            page = self._library.page(value, called)
+            page.by_name = {
+                field: said
+                for field, leaves in page.by_name.items()
+                if (said := [x for x in leaves if x.value in known])
+            }
+            self.memory.learn(page, CUSTOMER)
         self._mark = self.memory.mark()
 
     @property
