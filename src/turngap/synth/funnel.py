@@ -61,9 +61,7 @@ def funnel(scenario: str, explorations: Iterable[Exploration | Loss], candidates
         candidates: those of the scenario.
     """
     losses: Counter[tuple[str, str]] = Counter()
-    begun = 0
     for made in explorations:
-        begun += 1
         if isinstance(made, Loss):
             losses[made.stage, made.reason] += 1
     tried = 0

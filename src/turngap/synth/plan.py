@@ -70,7 +70,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """What it is, in a few words for the summary: ``the difference in price``."""
 
 
-class Exploration(msgspec.Struct, frozen=True, kw_only=True):
+class Exploration(msgspec.Struct, frozen=True, kw_only=True, tag="exploration"):
     """What an explorer did in one world, from a pristine database."""
 
     id: str
@@ -198,7 +198,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """Ambiguous: indices into the plan's arguments that the user tells only when asked."""
 
 
-class Loss(msgspec.Struct, frozen=True, kw_only=True):
+class Loss(msgspec.Struct, frozen=True, kw_only=True, tag="loss"):
     """A candidate that was given up."""
 
     stage: Stage
