@@ -9,13 +9,13 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from boatdomain import Desk, call, domain
+from boatdomain import Booking, Desk, call, domain
 from shopgraph import shop, shop_graph
 
 from turngap.domains.api import Domain, ToolError, generic, read, write
 from turngap.errors import DataError
 from turngap.synth import override
-from turngap.synth.graph import Edge, ToolGraph, build, from_json
+from turngap.synth.graph import Edge, Node, ToolGraph, build, from_json
 from turngap.synth.offer import offers
 from turngap.synth.place import place
 
@@ -114,6 +114,13 @@ def copy_booking(desk: Desk, original: str) -> dict[str, str]:
     return {"copy_id": "BK-2001", "of": original, "day": desk.today}
 
 
+@write
+def open_booking(desk: Desk, copy_id: str) -> dict[str, str]:
+    """Make a booking under a number that the caller says."""
+    desk.bookings.put(copy_id, Booking(date=desk.today))
+    return {"copy_id": copy_id}
+
+
 @read
 def get_copy(desk: Desk, copy_id: str) -> str:
     """Look at a copy."""
@@ -127,9 +134,9 @@ def crash(desk: Desk, booking_id: str) -> str:
 
 
 @generic
-def note(date: str) -> str:
+def note(day: str) -> str:
     """Take a note."""
-    return date
+    return day
 
 
 def _boats(*tools: object) -> Domain:
@@ -143,9 +150,10 @@ def test_flow_needs_no_name() -> None:
 
 
 def test_writes_feed_with_what_they_make() -> None:
-    """The key of a new record counts; what a write returns besides does not."""
-    graph = build(_boats(copy_booking, get_copy, note))
-    assert [(edge.source, edge.field, edge.target) for edge in graph.edges] == [("copy_booking", "copy_id", "get_copy")]
+    """The key of a new record counts; what a write returns besides does not, nor a key that the caller chose."""
+    graph = build(_boats(copy_booking, open_booking, get_copy, note))
+    assert {(edge.source, edge.field) for edge in graph.edges} == {("copy_booking", "copy_id")}
+    assert ("copy_booking", "get_copy") in graph.arrows
 
 
 def test_a_crashing_tool_is_named_and_stops_nothing() -> None:
@@ -278,6 +286,23 @@ def test_feeders_prefer_what_was_seen() -> None:
     assert "reason" not in graph.feeders("cancel_pending_order")
     with pytest.raises(KeyError):
         graph.feeders("sail")
+
+
+def test_feeders_of_a_small_graph() -> None:
+    """Of three tools for one parameter, those seen and given are left, in order; alone, one by name is enough."""
+    tools = tuple(Node(name=name, kind="read", required=("a", "b")) for name in "pqrst")
+    graph = ToolGraph(
+        domain="small",
+        tools=tools,
+        edges=(
+            Edge(source="p", target="t", field="a", parameter="a[*]", evidence=("schema",)),
+            Edge(source="q", target="t", field="a", parameter="a[*]", evidence=("schema", "flow")),
+            Edge(source="r", target="t", field="", parameter="a[*]", evidence=("given",)),
+            Edge(source="p", target="t", field="b", parameter="b.c", evidence=("schema",)),
+        ),
+    )
+    assert graph.feeders("t") == {"a": ("q", "r"), "b": ("p",)}
+    assert graph.neighbours("t") == ("p", "q", "r")
 
 
 def test_flows_hold_for_all_records() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from boatdomain import Booking, Desk, domain
 from shopgraph import shop
+from tau2peer import absent
 
+from turngap.domains import build
 from turngap.domains.api import Domain, ToolError, read, write
 from turngap.synth.probe import Findings, Flow, probe
 
@@ -68,3 +71,15 @@ def test_seeds_agree_where_it_matters() -> None:
     looking = ("get_user_details", "get_order_details", "get_product_details")
     drawn = [{flow[:2] for flow in _flows(probe(shop(), seed)) if flow[2] in looking} for seed in range(3)]
     assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_telecom() -> None:
+    """In tau2's telecom, names in other words and one parameter for any id are found out, and no chance likeness is."""
+    if reason := absent():
+        pytest.skip(reason)
+    found = probe(build("tau2:telecom"))
+    by_name = {flow[1] for flow in _flows(found) if flow[2:] == ("get_customer_by_name", "dob")}
+    assert by_name == {"date_of_birth"}
+    any_id = {flow[1].rpartition(".")[2] for flow in _flows(found) if flow[2:] == ("get_details_by_id", "id")}
+    assert any_id == {"bill_id", "bill_ids[*]", "customer_id", "line_ids[*]"}
+    assert found.silent == ()

@@ -82,3 +82,22 @@ def test_echoes_are_not_heard() -> None:
     heard = pool.add("look", '{"id": "BK-7", "date": "2 May", "none": null}', ["BK-7"])
     assert [(one.field, one.value) for one in heard] == [("date", "2 May")]
     assert pool.holding("BK-7") == []
+
+
+def _swap(desk: Desk, item_id: str, new_item_id: str) -> str:
+    """Takes one thing for another."""
+    del desk
+    if item_id not in ("a11", "a22"):
+        raise ToolError("nobody has that")
+    if new_item_id not in ("a11", "a22"):
+        raise ToolError("nobody sells that")
+    return "swapped"
+
+
+def test_what_stays_is_no_replacement() -> None:
+    """A call that goes through with the same thing twice says nothing of where new things come from."""
+    pool = Pool()
+    pool.add("", '{"item_id": "a11"}')
+    search, world = _search(pool, _swap)
+    assert search.run(world, wanted=1)[0][0] == {"item_id": "a11", "new_item_id": "a11"}
+    assert search.recognised(world, {"a11", "a22"}) == [("item_id", "a11", True)]

@@ -173,18 +173,18 @@ class _Probe:
         for values, text in search.run(self.world, wanted=1):
             self.gone_through[tool.name] = self.gone_through.get(tool.name, 0) + 1
             given = {token(value) for value in values.values()}
-            for offer in offers(text):
-                new = token(offer.value) not in self.holders.keys() | given
-                if new and isinstance(offer.value, str) and self._is_key_after(tool, values, offer.value):
+            made = self._made(tool, values) - given
+            for offer in offers(text) if made else ():
+                if offer.value in made:
                     self.fields.setdefault(tool.name, {}).setdefault(place(offer), kind_of(offer.value))
         self._note(tool, search, pool)
         self.asked[tool.name] = self.asked.get(tool.name, 0) + search.asked
 
-    def _is_key_after(self, tool: LiveTool, values: Mapping[str, Any], made: str) -> bool:
-        """Whether a value is the key of a record that a call has made."""
+    def _made(self, tool: LiveTool, values: Mapping[str, Any]) -> set[str]:
+        """Keys of the records that a call makes."""
         world = self.world.fork()
         world.call(ToolCall(name=tool.name, arguments=arguments(values)))
-        return any(change.key == made and change.kind == "added" and not change.path for change in world.changes())
+        return {change.key for change in world.changes() if change.kind == "added" and not change.path}
 
     def _note(self, tool: LiveTool, search: Search, pool: Pool) -> None:
         for slot, value, through in search.recognised(self.world, self.holders):
