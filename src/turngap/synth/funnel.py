@@ -22,7 +22,7 @@ STAGES: tuple[tuple[Stage, str], ...] = (
     ("summarise", "put into words"),
     ("validate", "valid"),
     ("play", "done by the reference agent"),
-    ("repeat", "kept"),
+    ("repeat", "unlike every earlier task"),
 )
 """Stages in their order, and what a candidate has become that was not lost in them."""
 
