@@ -261,13 +261,15 @@ class _Summary:
     def _identity_facts(self) -> Iterator[Fact]:
         for slots, sentence in self._who:
             for slot in slots:
-                yield Fact(slot=slot, value=self._outline.identity[slot], says=voiced(sentence, Voice.SELF))
+                value = self._outline.identity[slot]
+                yield Fact(slot=slot, value=value, says=voiced(sentence, Voice.SELF), told=not self._hidden)
         for slot, value in self._outline.known.items():
             yield Fact(slot=slot, value=value, says=answer(slot, value))
 
     def _facts(self, part: int) -> Iterator[Fact]:
         for telling, says in self._answers(part):
-            yield Fact(slot=telling.slot, value=telling.value, says=voiced(says, Voice.SELF))
+            says = voiced(says, Voice.SELF)
+            yield Fact(slot=telling.slot, value=telling.value, says=says, told=not self._hidden)
 
     def _answers(self, part: int) -> Iterator[tuple[Telling, str]]:
         """What is told when asked for, each sentence by itself."""

@@ -1,9 +1,9 @@
 """Whether a task may be kept: hard checks first, each by execution or by comparison, then what a model thinks of it.
 
-The hard checks hold a task against its draft. Its reference leads to the plan's state, with no refused call and no broken
-rule; every wish of the draft is asked for in words that the customer says, and nothing else is said to be wished; every
-value that only the customer knows can be had from them; nothing that is to be asked for stands in the first message, and
-nobody speaks of ids that no person has in mind; and nothing that `turngap.synth.check` calls an error is in it.
+The hard checks hold a task against its draft. Its reference leads to the plan's state, with no refused call and no
+broken rule; every wish of the draft is asked for in words that the customer says, and nothing else is said to be wished;
+every value that only the customer knows can be had from them; nothing that is to be asked for stands in the first
+message, and nobody speaks of ids that no person has in mind; `turngap.synth.check` finds no error.
 
 `Scorer` is the seam of what a model thinks; `turngap.synth.asked_scorer` asks one.
 """
@@ -107,9 +107,9 @@ def _asks(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
             yield "a wish is not asked for", wish
         elif _folded(said[wish]) not in words:
             yield "a wish is not asked for", f"{wish}: nobody says {said[wish]!r}"
-    for wish in said:
+    for wish, text in said.items():
         if wish not in wanted:
-            yield "a wish without an action", f"{wish}: {said[wish]}"
+            yield "a wish without an action", f"{wish}: {text}"
     if (told.change is not None) != bool(intent.changes):
         yield "no change of course" if told.change else "an uncalled-for change of course", task.scenario.value
     if (told.draft.refusal is not None) != bool(intent.insist):
