@@ -12,8 +12,10 @@
 
 What `reference` knows comes from `Seat.task`; what it has done so far, it reads off the history, so it keeps nothing
 between requests. Where a synthesised task says what the user wants first, and at which action another wish begins
-(`Task.made`), it proposes the first and waits for the other, as an agent would who does not know the task. It is no contestant, and it works around nothing: where a user does not answer a question, or does not
-say yes when asked twice, it goes on as the reference does.
+(`Task.made`), it proposes the first and waits for the other, as an agent would who does not know the task.
+
+It is no contestant, and it works around nothing: where a user does not answer a question, or does not say yes when
+asked twice, it goes on as the reference does.
 """
 
 from __future__ import annotations

@@ -268,8 +268,8 @@ class _Summary:
 
     def _facts(self, part: int) -> Iterator[Fact]:
         for telling, says in self._answers(part):
-            says = voiced(says, Voice.SELF)
-            yield Fact(slot=telling.slot, value=telling.value, says=says, told=not self._hidden)
+            said = voiced(says, Voice.SELF)
+            yield Fact(slot=telling.slot, value=telling.value, says=said, told=not self._hidden)
 
     def _answers(self, part: int) -> Iterator[tuple[Telling, str]]:
         """What is told when asked for, each sentence by itself."""

@@ -1,9 +1,9 @@
 """Whether a task may be kept: hard checks first, each by execution or by comparison, then what a model thinks of it.
 
 The hard checks hold a task against its draft. Its reference leads to the plan's state, with no refused call and no
-broken rule; every wish of the draft is asked for in words that the customer says, and nothing else is said to be wished;
-every value that only the customer knows can be had from them; nothing that is to be asked for stands in the first
-message, and nobody speaks of ids that no person has in mind; `turngap.synth.check` finds no error.
+broken rule; every wish of the draft is asked for in words that the customer says, and nothing else is said to be
+wished; every value that only the customer knows can be had from them; nothing that is to be asked for stands in the
+first message, and nobody speaks of ids that no person has in mind; `turngap.synth.check` finds no error.
 
 `Scorer` is the seam of what a model thinks; `turngap.synth.asked_scorer` asks one.
 """

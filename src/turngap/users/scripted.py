@@ -142,7 +142,7 @@ class ScriptedUser:
     def _meant(self, facts: list[Fact], slots: Sequence[str]) -> list[Fact]:
         """Of several facts of one slot those that are told in one sentence with another slot that is asked for too.
 
-        Who is asked for name and zip code tells the one that belongs to the name, and not that of a new address as well.
+        Who is asked for name and zip code tells the one that belongs to the name, not that of a new address as well.
         """
         beside = {fact.says for fact in self._facts if fact.slot in slots and fact.slot != facts[0].slot and fact.says}
         return [fact for fact in facts if fact.says in beside] or facts
