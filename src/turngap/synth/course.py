@@ -222,7 +222,8 @@ class Course:
         again = aim != "do" or (not ends_it(tool.name) and (anchor is None or self._rng.random() < _SAME_THING))
         left = [one for one in left if again or one not in self._touched]
         left = [one for one in left if (tool.name, one, aim) not in self._vain]
-        return self._rng.sample(left, len(left))[:_THINGS]
+        drawn = self._rng.sample(left, len(left))
+        return sorted(drawn, key=lambda one: aim != "do" and one in self._touched)[:_THINGS]
 
     def _search(self, scope: Scope, aim: Aim) -> Filled | None:
         """Arguments with which the call comes to what is aimed at."""

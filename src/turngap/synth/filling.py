@@ -25,11 +25,13 @@ from turngap.synth.plan import Customer
 
 _SAME_AGAIN = 0.25
 """How often a person who makes something up means something that is on record, such as the own address."""
-_AS_BEFORE = 0.6
+_AS_BEFORE = 0.8
 """How often a person who made something up before means the same again: who moves, moves once."""
 _OPTIONAL = 0.4
 _KEPT = 0.4
 """How often the parts of a thing stay as they are where they may change, such as the flights when the class changes."""
+_CONSERVATIVE = 6
+"""How much likelier a thing is chosen instead of another the less of it differs."""
 _HOW_MANY = ((1, 2, 3, 4, 5), (52, 28, 11, 6, 3))
 _DAYS = (-3, -2, -1, 1, 1, 2, 2, 3, 4, 7, 14)
 _AMOUNTS = (10, 20, 25, 50, 75, 100, 150, 200)
@@ -395,7 +397,7 @@ def _nearness(old: Leaf, new: Leaf) -> float:
     """How likely one is chosen in the place of another: people change one thing or two, not everything."""
     before, after = dict(_flat(old.record)), dict(_flat(new.record))
     differing = sum(before[key] != after[key] for key in before.keys() & after.keys())
-    return 1.0 / float((1 + differing) ** 2)
+    return 1.0 / float((1 + differing) ** _CONSERVATIVE)
 
 
 def _flat(record: dict[str, Any], path: str = "") -> list[tuple[str, Any]]:
