@@ -141,11 +141,11 @@ class _Ablation:
         """Leave out effects that are no goals, the later ones first; one that a goal needs stays."""
         for index in reversed(left):
             step = self._run(left).steps[left.index(index)]
-            if index in self._wanted or not (step.has_effect() or is_calculation(step)):
+            if index in self._wanted or not (step.kind == "write" or step.has_effect() or is_calculation(step)):
                 continue
             fewer = [one for one in left if one != index]
             if self._works(fewer, left):
-                left = self._drop([index], _NOT_WANTED, fewer)
+                left = self._drop([index], _NOT_WANTED if step.has_effect() else _SAME_STATE, fewer)
             elif step.breaches:
                 raise _lost("a goal needs what is against a rule", step.breaches[0])
         return left
@@ -255,6 +255,9 @@ class _Ablation:
                 raise _lost("a needed step is refused", f"step {index + 1}, {step.call.name}: {step.result}")
             if step.breaches:
                 raise _lost("a needed step is against a rule", f"{step.call.name}: {step.breaches[0]}")
+            if step.kind == "write" and self._run([one for one in left if one != index]).digest == run.digest:
+                # Nobody changes something to see what the change shows.
+                raise _lost("a change is needed for its result only", f"step {index + 1}, {step.call.name}")
         if not self._told_alike(left):
             raise _lost("a fact is another", "without what is not needed, the result says something else")
         places = {index: place for place, index in enumerate(left)}

@@ -232,7 +232,7 @@ class _Tracing:
             return len(self._seen.of_kind(hit)) - 1
 
         def rank(hit: Hit) -> tuple[bool, int, int, int]:
-            return not about_it(hit), others(hit), -_alike(leaf.name, hit.offer.name), hit.step
+            return not about_it(hit), others(hit), hit.step, -_alike(leaf.name, hit.offer.name)
 
         ranked = sorted(hits, key=rank)
         needs = (frozenset(hit.step for hit in hits),)
@@ -243,7 +243,9 @@ class _Tracing:
             best = min(ranked, key=lambda hit: (others(hit) > 0, rank(hit)))
             return self._taken(Origin.CHOICE if others(best) else Origin.OUTPUT, best), needs
         open_ = [hit for hit in ranked if others(hit) and self._is_choice(leaf, hit)]
-        fitting = [hit for hit in ranked if hit in open_ or about_it(hit)] or ranked
+        # Where no result is about the same thing, one that lists what there is says more than a mention by chance.
+        fitting = [hit for hit in ranked if hit in open_ or about_it(hit)] or [hit for hit in ranked if others(hit)]
+        fitting = fitting or ranked
         needs = (frozenset(hit.step for hit in fitting),)
         alone = [hit for hit in fitting if not others(hit)]
         if alone and not open_:
