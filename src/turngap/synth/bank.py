@@ -18,7 +18,7 @@ import msgspec
 
 from turngap import jsonio
 from turngap.domains import LiveDomain
-from turngap.errors import DataError
+from turngap.errors import DataError, DomainFault
 from turngap.synth import keep
 from turngap.synth.customer import Sampler
 from turngap.synth.explore import Brief, Explorer
@@ -76,10 +76,7 @@ async def begin(domain: LiveDomain, explorer: Explorer, sampler: Sampler, *, see
         explorer: who makes them; the program does where the explorations to come are a model's.
         sampler: draws the customers.
         seed: of everything that is left to chance.
-        count: how many are wanted; fewer where the domain does not give so many.
-
-    Raises:
-        DomainFault: the domain's own code failed.
+        count: how many are wanted; fewer where the domain does not give so many, or its code fails.
     """
     tools = tuple(tool.name for tool in domain.tools)
     made: list[Exploration] = []
@@ -91,7 +88,7 @@ async def begin(domain: LiveDomain, explorer: Explorer, sampler: Sampler, *, see
         try:
             found = await explorer.explore(brief, domain.world())
             keep.require_use(found)
-        except LostError:
+        except (LostError, DomainFault):
             continue
         if can_be_done(domain, found) and not any(step.breaches or step.error for step in found.steps):
             made.append(found)

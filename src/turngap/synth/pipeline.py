@@ -44,7 +44,7 @@ from turngap.synth.validity import Scorer, require_valid
 
 PROGRAM, TEMPLATE = "program", "template"
 """Specs of the explorer and of the summariser that need no model."""
-ROUND = 50
+ROUND = 25
 """Explorations of a round."""
 _TRANSIENT = (Cause.ENDPOINT, Cause.JUDGE)
 
