@@ -105,14 +105,16 @@ class Knowledge:
         return self._archive.holds(value, self._people)
 
     def _follows(self, number: float) -> bool:
-        """Whether a number can be worked out: from two that are shown, or as the sum of some of a field."""
+        """Whether a number can be worked out from results, or the customer's records: from two, or some of a field."""
         wanted = round(number, 2)
-        distinct = list(dict.fromkeys(value for values in self._shown.values() for value in values))[:_MOST_PAIRED]
-        if any(wanted in (round(a + b, 2), round(abs(a - b), 2)) for a, b in combinations(distinct, 2)):
-            return True
+        own = self._archive.numbers(self._people)
+        for fields in (self._shown, own):
+            distinct = list(dict.fromkeys(value for values in fields.values() for value in values))[:_MOST_PAIRED]
+            if any(wanted in (round(a + b, 2), round(abs(a - b), 2)) for a, b in combinations(distinct, 2)):
+                return True
         return any(
             round(sum(values), 2) == wanted or (len(values) <= _MOST_SUMMED and wanted in _sums(values))
-            for values in (*self._shown.values(), *self._archive.numbers(self._people).values())
+            for values in (*self._shown.values(), *own.values())
         )
 
     @cached_property
