@@ -6,14 +6,13 @@ The parts of `turngap.synth.program` that belong to a single customer; see there
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from turngap import jsonio
 from turngap.data import ToolCall
+from turngap.synth.aim import INSTEAD, Aim, probe, scalars, search
 from turngap.synth.explore import Brief
 from turngap.synth.filling import Filled, Means, Scope, fill
 from turngap.synth.inquiry import about, can_be_asked, named, reckonings, totals
@@ -21,22 +20,14 @@ from turngap.synth.invention import Inventor
 from turngap.synth.knowhow import Knowhow, Outline
 from turngap.synth.looking import Looking, Sight
 from turngap.synth.memory import CUSTOMER, Leaf
-from turngap.synth.naming import ends_it, is_money, key_name
+from turngap.synth.naming import ends_it, key_name
 from turngap.synth.parameter import Parameter
 from turngap.synth.plan import Fact, Step
 
-Aim = Literal["do", "refused", "forbidden"]
-"""What should come of a call: a change, a no of the tool, a change that a rule forbids."""
-
-_INSTEAD: dict[Aim, tuple[Literal["another", "gone", "itself"], ...]] = {
-    "do": ("another",),
-    "refused": ("another", "gone"),
-    "forbidden": ("another", "itself"),
-}
 _GOALS = ((1, 2, 3, 4), (20, 42, 26, 12))
 _LENGTH = (12, 2)
 """Mean and standard deviation of the steps aimed at."""
-_ATTEMPTS = (("refused", "forbidden", None), (28, 28, 44))
+_ATTEMPTS: tuple[tuple[Aim | None, ...], tuple[int, ...]] = (("refused", "unfit", "forbidden", None), (16, 14, 28, 42))
 _STRANGER = 0.5
 """How often what is forbidden is about somebody else's things."""
 _HANDS_OVER = 0.12
@@ -46,9 +37,7 @@ _SAME_THING = 0.4
 """How often a second thing is done about what was changed before."""
 _A_GOAL = 2.5
 """Steps that a goal takes, with the looks that it needs."""
-_TRIES = 6
 _THINGS = 6
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w)")
 
 
 class Course:
@@ -87,23 +76,23 @@ class Course:
         await self._identify()
         goals = rng.choices(*_GOALS)[0]
         attempt = rng.choices(*_ATTEMPTS)[0]
-        refused_before = rng.randrange(goals + 1) if attempt == "refused" else None
+        refused_before = rng.randrange(goals + 1) if attempt in ("refused", "unfit") else None
         reached = 0
         for tool in self._wishes():
-            if reached == refused_before:
-                await self._attempt("refused")
+            if attempt is not None and reached == refused_before:
+                await self._attempt(attempt)
                 refused_before = None
             if reached == goals or self._room() < 2:
                 break
             spare = self._length - len(self.steps) - _A_GOAL * (goals - reached)
             await self._look_around(round(spare * rng.uniform(0.2, 0.9) / (goals - reached)))
             reached += await self._pursue(tool, "do")
-        if refused_before is not None:
-            await self._attempt("refused")
+        if attempt is not None and refused_before is not None:
+            await self._attempt(attempt)
         await self._answer(rng.choices(*_QUESTIONS)[0])
         await self._look_around(self._length - len(self.steps) - 2 * (attempt == "forbidden"))
         if attempt == "forbidden":
-            await self._attempt("forbidden")
+            await self._attempt(attempt)
         if rng.random() < _HANDS_OVER or not reached:
             await self._hand_over()
 
@@ -165,15 +154,18 @@ class Course:
         sights = [sight for sight in sights if not sight.refused]
         return [sight for sight in sights if _holds(sight.value, value)] or sights
 
-    async def _attempt(self, aim: Aim) -> bool:
-        """Try what should not come off; of a stranger's things now and then."""
-        stranger = aim == "forbidden" and self._brief.stranger is not None and self._rng.random() < _STRANGER
-        for _ in range(2 if aim == "forbidden" else 1):
+    async def _attempt(self, aim: Aim) -> None:
+        """Try what should not come off; about a stranger's things now and then."""
+        there_is_one = self._brief.stranger is not None
+        stranger = there_is_one and self._rng.random() < _STRANGER
+        ways: dict[Aim, list[tuple[Aim, bool]]] = {
+            "unfit": [("unfit", False), ("refused", False)],
+            "forbidden": [("forbidden", stranger), ("forbidden", there_is_one and not stranger)],
+        }
+        for way, about_a_stranger in ways.get(aim, [(aim, False)]):
             for tool in self._rng.sample(self._writes, len(self._writes)):
-                if self._room() > 0 and await self._pursue(tool, aim, stranger=stranger):
-                    return True
-            stranger = not stranger and self._brief.stranger is not None
-        return False
+                if self._room() > 0 and await self._pursue(tool, way, stranger=about_a_stranger):
+                    return
 
     async def _pursue(self, tool: Outline, aim: Aim, *, stranger: bool = False) -> bool:
         """Do something with a tool, if it can be done."""
@@ -185,7 +177,7 @@ class Course:
             # Whose things these are stands in the customer's record, and so does what they can pay with.
             theirs = [] if stranger else self._open(self._own, self._customer.key)[:1]
             sources = tuple(sight.number for sight in sights[:1]) or (CUSTOMER,)
-            manners = self._rng.sample(_INSTEAD[aim], len(_INSTEAD[aim]))
+            manners = self._rng.sample(INSTEAD[aim], len(INSTEAD[aim]))
             about_it = Scope(
                 tool=tool,
                 anchor=anchor,
@@ -194,7 +186,7 @@ class Course:
                 around=tuple(sight.number for sight in theirs),
             )
             scopes = (msgspec.structs.replace(about_it, instead=one) for one in manners)
-            found = next((filled for scope in scopes if (filled := self._search(scope, aim)) is not None), None)
+            found = next((filled for scope in scopes if (filled := search(self._means, scope, aim)) is not None), None)
             looks = [one for one in self._looking.trial if one in sights or one in theirs or _used(one, found)]
             if found is None:
                 self._vain.add((tool.name, value, aim))
@@ -224,32 +216,6 @@ class Course:
         left = [one for one in left if (tool.name, one, aim) not in self._vain]
         drawn = self._rng.sample(left, len(left))
         return sorted(drawn, key=lambda one: aim != "do" and one in self._touched)[:_THINGS]
-
-    def _search(self, scope: Scope, aim: Aim) -> Filled | None:
-        """Arguments with which the call comes to what is aimed at."""
-        tried: set[str] = set()
-        refusals: set[str] = set()
-        for _ in range(_TRIES):
-            filled = fill(self._means, scope)
-            key = "" if filled is None else jsonio.canonical(filled.arguments)
-            if filled is None or key in tried:
-                continue
-            tried.add(key)
-            step = self._probe(scope.tool, filled)
-            mended = _mended(filled.arguments, step.result) if step.error else None
-            if mended is not None:
-                filled = msgspec.structs.replace(filled, arguments=mended)
-                step = self._probe(scope.tool, filled)
-            if _suits(step, aim) and (aim == "do" or _suits(self._probe(scope.tool, filled, before_all=True), aim)):
-                return filled
-            if step.error and step.result in refusals:
-                break
-            refusals.add(step.result)
-        return None
-
-    def _probe(self, tool: Outline, filled: Filled, *, before_all: bool = False) -> Step:
-        # What only fails because of what was changed a moment ago is nothing that a customer could run into.
-        return self._looking.probe(ToolCall(name=tool.name, arguments=filled.arguments), before_all=before_all)
 
     def _note(self, tool: Outline, value: Any, filled: Filled) -> None:
         self._done.add((tool.name, value))
@@ -289,7 +255,7 @@ class Course:
         """What could be asked about a sight, in words, as far as it still is so."""
         if sight.page is None:
             return
-        changed = not self._touched.isdisjoint(_scalars(sight.call.arguments))
+        changed = not self._touched.isdisjoint(scalars(sight.call.arguments))
         still = self._looking.now(sight) if changed else None
         for leaf in filter(can_be_asked, sight.page.leaves):
             what = about(leaf, sight.value, self._knowhow.keys, self._customer.key)
@@ -343,45 +309,15 @@ class Course:
         if tool is not None and self._room() > 0:
             scope = Scope(tool=tool, anchor=None, value=None, sources=(CUSTOMER,))
             filled = fill(self._means, scope)
-            if filled is not None and not self._probe(tool, filled).error:
+            if filled is not None and not probe(self._means, scope, filled).error:
                 await self._looking.do(ToolCall(name=tool.name, arguments=filled.arguments), tool.kind)
 
 
 def _used(sight: Sight, filled: Filled | None) -> bool:
     """Whether arguments hold a value that a sight shows and was not asked for."""
-    asked = set(_scalars(sight.call.arguments or {}))
-    given = [] if filled is None else [one for one in _scalars(filled.arguments) if one not in asked]
+    asked = set(scalars(sight.call.arguments or {}))
+    given = [] if filled is None else [one for one in scalars(filled.arguments) if one not in asked]
     return any(leaf.value == one for leaf in (sight.page.leaves if sight.page is not None else ()) for one in given)
-
-
-def _suits(step: Step, aim: Aim) -> bool:
-    if aim == "refused":
-        return step.error and step.result != "" and not step.breaches
-    return step.changed and not step.error and len(step.breaches) == (aim == "forbidden")
-
-
-def _mended(arguments: dict[str, Any], refusal: str) -> dict[str, Any] | None:
-    """Arguments with a number that a refusal names in the place of one that it rejects; None where it names none.
-
-    A tool that says "the total is 350, but 20 was paid" tells what it wants; an agent that reads tries that next.
-    """
-    named = [float(number) if "." in number else int(number) for number in _NUMBER.findall(refusal)]
-    given = [value for value in _scalars(arguments) if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    wrong = next((number for number in named if number in given), None)
-    right = next((number for number in named if number not in given), None)
-    if wrong is None or right is None:
-        return None
-    mended: dict[str, Any] = _with(arguments, wrong, right, "")
-    return mended
-
-
-def _with(value: Any, wrong: float, right: float, name: str) -> Any:
-    if isinstance(value, dict):
-        return {key: _with(inner, wrong, right, key) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_with(inner, wrong, right, name) for inner in value]
-    is_wrong = value == wrong and isinstance(value, (int, float)) and not isinstance(value, bool)
-    return right if is_wrong and is_money(name) else value
 
 
 def _said(value: Any) -> str:
@@ -389,20 +325,8 @@ def _said(value: Any) -> str:
 
 
 def _holds(value: Any, wanted: Any) -> bool:
-    return any(one == wanted for one in _scalars(value))
-
-
-def _scalars(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield key
-            yield from _scalars(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _scalars(inner)
-    else:
-        yield value
+    return any(one == wanted for one in scalars(value))
 
 
 def _texts(value: Any) -> Iterator[str]:
-    return (one for one in _scalars(value) if isinstance(one, str))
+    return (one for one in scalars(value) if isinstance(one, str))
