@@ -25,7 +25,7 @@ from turngap.domains import LiveDomain
 from turngap.synth.outline import Outline, Part, Telling, Wish, criteria, made, name_of, outline, purpose
 from turngap.synth.phrase import Phrases, Voice, load, voiced
 from turngap.synth.plan import Draft
-from turngap.synth.wording import Speech, Wording, told_identity
+from turngap.synth.wording import Speech, Wording, mentions, told_identity
 
 VERSION = 1
 """Raised when the same draft may give other words than before."""
@@ -116,7 +116,8 @@ class _Summary:
         self._rng = random.Random(f"{draft.seed}/{draft.id}/summary")
         self._outline: Outline = outline(draft, domain)
         strange = self._outline.strange
-        self._speeches = [wording.speech(part.plan, self._rng, strange=strange) for part in self._outline.parts]
+        who = self._outline.identity
+        self._speeches = [wording.speech(part.plan, self._rng, who, strange=strange) for part in self._outline.parts]
         self._who = told_identity(phrases, self._outline.identity, self._rng)
         self._hidden = draft.scenario is Scenario.AMBIGUOUS
         self._secrets = tuple(spell(draft.plan.arguments[index].value) for index in draft.withheld)
@@ -186,7 +187,7 @@ class _Summary:
         """Sentences for values of look-ups that nothing else tells."""
         here = self._outline.parts[part]
         for telling in here.tellings:
-            known = _key(telling.slot, telling.value) in told or str(telling.value) in line.text
+            known = _key(telling.slot, telling.value) in told or mentions(line.text, spell(telling.value))
             if here.plan.steps[telling.step].kind == "read" and not known:
                 yield self._speeches[part].answer(telling.step, telling.slot)
 
@@ -287,7 +288,7 @@ class _Summary:
             full = speech.about(wish.fact)
             for index in self._draft.withheld:
                 argument = here.plan.arguments[index]
-                if spell(argument.value) in full:
+                if mentions(full, spell(argument.value)):
                     telling = Telling(step=argument.step, slot=name_of(argument), value=argument.value)
                     yield telling, self._talk("meant", about=full)
                     break

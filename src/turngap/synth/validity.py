@@ -23,6 +23,7 @@ from turngap.synth.offer import leaves, token
 from turngap.synth.outline import Outline, criteria, name_of, outline
 from turngap.synth.plan import Argument, Draft, Loss, LostError, Plan
 from turngap.synth.replay import replay
+from turngap.synth.wording import mentions
 
 LEAST = 7
 """The lowest score that a model may give, of 10."""
@@ -71,6 +72,13 @@ def require_valid(task: Task, draft: Draft, domain: LiveDomain, checker: Checker
 
 Flaws = Iterator[tuple[str, str]]
 """Reason and detail of what is wrong."""
+
+
+def words(task: Task, draft: Draft, domain: LiveDomain) -> Flaws:
+    """What is wrong with the words of a task, without a look at what they lead to."""
+    told = outline(draft, domain)
+    for check in (_asks, _tells, _keeps_silent):
+        yield from check(task, told, domain)
 
 
 def _executes(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
@@ -131,7 +139,7 @@ def _tells(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
                 yield "a value cannot be had", f"{telling.slot} {spell(telling.value)}"
             for _, value in leaves({telling.slot: telling.value}):
                 plain = isinstance(value, str) and value in known and any(sign.isdigit() for sign in value)
-                if plain and not any(_says(fact.says or spell(fact.value), value) for fact in answers):
+                if plain and not any(mentions(fact.says or spell(fact.value), value) for fact in answers):
                     yield "a value cannot be had", f"the answer to {telling.slot} does not tell {value}"
     for slot, value in told.identity.items():
         if not any(fact.slot == slot and fact.value == value for fact in facts):
@@ -144,7 +152,7 @@ def _keeps_silent(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
     intent = task.intent or Intent(opening="")
     for argument in withheld(told.draft):
         value = spell(argument.value)
-        if telling(value) and _says(intent.opening, value):
+        if telling(value) and mentions(intent.opening, value):
             yield "leaks a withheld value", f"{name_of(argument)} {value} in the first message"
     texts = [
         intent.opening,
@@ -156,7 +164,7 @@ def _keeps_silent(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
     ]
     for part in told.parts:
         for value in unspoken(part.plan):
-            if any(_says(text, value) for text in texts):
+            if any(mentions(text, value) for text in texts):
                 yield "speaks of an id", f"{value}, which no customer has in mind"
 
 
@@ -184,10 +192,6 @@ def unspoken(plan: Plan) -> tuple[str, ...]:
             and argument.value not in known
         )
     )
-
-
-def _says(text: str, value: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(value.lstrip('#'))}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def _folded(text: str) -> str:

@@ -28,7 +28,11 @@ from turngap.synth.plan import Argument, Fact, Plan
 _HOLE = re.compile(r"\{(\w+)\}")
 _INDEX = re.compile(r"\[[^\]]*\]")
 _NUMBER = re.compile(r"\d+\.\d\d")
-_POLICY = re.compile(r"\b(customer|agent|user|call|tool|must|should|return|raise)", re.IGNORECASE)
+_DESK = re.compile(r"\b(customer|agent|user|call|tool|must|should|raise)", re.IGNORECASE)
+_LONG = 80
+"""Characters of a description that is too long for a wish."""
+_MASS = frozenset(["data", "roaming", "information", "money", "insurance", "luggage", "baggage", "access", "help"])
+"""Words that have no article."""
 
 
 class Wording:
@@ -57,22 +61,28 @@ class Wording:
         """The database, to look up what ids stand for."""
         return Records(self.domain.world().content() if self._content is None else self._content)
 
-    def speech(self, plan: Plan, rng: random.Random, *, strange: bool = False) -> Speech:
+    def speech(
+        self, plan: Plan, rng: random.Random, identity: Mapping[str, str] | None = None, *, strange: bool = False
+    ) -> Speech:
         """Words for one plan; the same generator gives the same words.
 
         Args:
             plan: what is asked for.
             rng: chooses among the phrases.
+            identity: what is told of who the person is, so that nothing else tells it too.
             strange: it is about what is somebody else's.
         """
-        return Speech(self, plan, rng, strange=strange)
+        return Speech(self, plan, rng, identity or {}, strange=strange)
 
 
 class Speech:
     """One plan in words."""
 
-    def __init__(self, wording: Wording, plan: Plan, rng: random.Random, *, strange: bool = False) -> None:
+    def __init__(
+        self, wording: Wording, plan: Plan, rng: random.Random, identity: Mapping[str, str], *, strange: bool = False
+    ) -> None:
         self.plan = plan
+        self._identity = identity
         self._strange = strange
         self._wording = wording
         self._phrases = wording.phrases
@@ -90,7 +100,9 @@ class Speech:
         return tuple(
             name
             for at, name in self._arguments
-            if at == step and any(one.source.origin in FROM_USER for one in self._arguments[at, name])
+            if at == step
+            and any(one.source.origin in FROM_USER for one in self._arguments[at, name])
+            and self._identity.get(name) != (self.plan.steps[step].call.arguments or {})[name]
         )
 
     def talk(self, key: str, **words: str) -> str:
@@ -162,14 +174,18 @@ class Speech:
         if key not in self._facts:
             self._facts[key] = self._about(fact)
         full, vague = self._facts[key]
-        return vague if any(secret in full for secret in secrets) else full
+        return vague if any(mentions(full, secret) for secret in secrets) else full
 
     def _about(self, fact: Fact) -> tuple[str, str]:
         """A fact in plain words, and vaguely."""
         place = _INDEX.sub("[]", fact.path)
         found = found_in(self.plan.steps[fact.step].result, fact.path) if place else self._reckoned(fact)
         for asked in self._phrases.asked:
-            fits = place.endswith(asked.place) if place and asked.place else not place and asked.about == fact.about
+            fits = (
+                place.endswith(asked.place)
+                if place and asked.place
+                else not place and asked.about and fact.about.startswith(asked.about)
+            )
             if not fits or found is None or not _is(found.record, asked.when):
                 continue
             words = _spelled(found.record)
@@ -210,7 +226,7 @@ class Speech:
             return self._filled(phrase, {hole: self._word(step, hole) for hole in _HOLE.findall(phrase)})
         value = (self.plan.steps[step].call.arguments or {})[slot]
         word = self._word(step, slot)
-        said = plain_answer(slot, value if isinstance(value, list) and word == spell(value) else word)
+        said = plain_answer(slot, value if isinstance(value, list) and word == spell(value) else word.rstrip("."))
         return f"<My>{said[2:]}" if said.startswith("My ") else said
 
     def _word(self, step: int, name: str) -> str:
@@ -325,13 +341,25 @@ class Speech:
 
 def general_wish(name: str, spec: ToolSpec | None) -> str:
     """What a tool does, as what goes after "I'd like to": from its description where that begins so, else its name."""
-    words = spoken(name)
-    description = " ".join((spec.description if spec else "").split())
-    first = re.split(r"(?<=[.;:])\s|\.$", description, maxsplit=1)[0].rstrip(".;:")
-    verb = first.partition(" ")[0].lower()
-    if verb and name.lower().startswith(verb) and len(first) < 80 and not _POLICY.search(first):
-        return first[:1].lower() + first[1:]
-    return words
+    words = spoken(name).split()
+    described = " ".join((spec.description if spec else "").split())
+    first = re.sub(r"\s*\([^)]*\)", "", re.split(r"(?<=[.;:])\s", described, maxsplit=1)[0]).rstrip(".;:")
+    verb, _, rest = first.partition(" ")
+    if (
+        words[0] in (verb.lower(), verb.lower().removesuffix("s"))
+        and rest
+        and len(first) < _LONG
+        and not _DESK.search(first)
+    ):
+        return f"{words[0]} {rest}"
+    countable = len(words) > 1 and words[-1] not in _MASS and not words[-1].endswith("s")
+    named = words[1:2] == ["user"] or words[1:2] == ["my"]
+    return " ".join([words[0], *(["a"] if countable and not named else []), *words[1:]])
+
+
+def mentions(text: str, value: str) -> bool:
+    """Whether a text names a value, and does not just hold its letters by chance."""
+    return re.search(rf"(?<!\w){re.escape(value.lstrip('#'))}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def told_identity(phrases: Phrases, slots: Mapping[str, str], rng: random.Random) -> list[tuple[tuple[str, ...], str]]:

@@ -6,16 +6,17 @@ in something that changes the state, and so many to choose from that nobody gets
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Mapping
 
+from turngap.data import ToolCall
 from turngap.data.task import Scenario
 from turngap.domains import LiveDomain
 from turngap.synth.ablation import backbone
-from turngap.synth.offer import parts
+from turngap.synth.offer import parts, placed
 from turngap.synth.parameter import parameters
 from turngap.synth.plan import Argument, Draft, Exploration, Loss, LostError, Origin, Plan
+from turngap.synth.replay import replay
 
 MOST_LUCK = 0.02
 """The chance beyond which a guess is too good."""
@@ -61,7 +62,8 @@ def from_user(argument: Argument) -> bool:
 def luck(domain: LiveDomain, plan: Plan) -> float:
     """The chance that somebody who knows who the customer is, and what is wanted but no value, guesses all of them."""
     choices = _choices(domain)
-    chances = [1.0]
+    chance = 1.0
+    free: list[Argument] = []
     guessed: set[object] = set()
     for argument in plan.arguments:
         step = plan.steps[argument.step]
@@ -69,13 +71,25 @@ def luck(domain: LiveDomain, plan: Plan) -> float:
         if step.kind != "write" or not from_user(argument) or said in guessed:
             continue
         guessed.add(said)  # what was guessed once is known the second time
+        count = choices.get((step.call.name, str(parts(argument.path)[0])), 0)
         if argument.source.origin is Origin.CHOICE:
-            chances.append(1 / max(argument.source.among, 1))
+            chance /= max(argument.source.among, 1)
+        elif count or argument.value in ("", None) or isinstance(argument.value, bool):
+            chance /= count or 2
         else:
-            count = choices.get((step.call.name, str(parts(argument.path)[0])), 0)
-            trivial = argument.value in ("", None) or isinstance(argument.value, bool)
-            chances.append(1 / count if count else 0.5 if trivial else 0.0)
-    return math.prod(chances)
+            free.append(argument)
+    if chance > MOST_LUCK and any(_matters(domain, plan, argument) for argument in free):
+        return 0.0
+    return chance
+
+
+def _matters(domain: LiveDomain, plan: Plan, argument: Argument) -> bool:
+    """Whether another value would be noticed: a reason that nobody writes down is none that has to be asked for."""
+    call = plan.steps[argument.step].call
+    value = argument.value + 1 if isinstance(argument.value, (int, float)) else f"{argument.value}?"
+    other = ToolCall(name=call.name, arguments=placed(call.arguments or {}, argument.path, value))
+    calls = [other if index == argument.step else step.call for index, step in enumerate(plan.steps)]
+    return replay(domain, calls).digest != plan.digest
 
 
 def _choices(domain: LiveDomain) -> Mapping[tuple[str, str], int]:

@@ -267,13 +267,7 @@ def _traced(domain: LiveDomain, plan: Plan, call: ToolCall, told: Sequence[Any])
     known = [value for path, value in leaves(call.arguments) if _is_id(path, value)]
     step = Step(call=call, result="", error=True, kind="write")
     traced = trace(domain, plan.customer, (*plan.steps, step), (*told, *known))
-    return tuple(
-        argument
-        if argument.source.origin is not Origin.OUTPUT
-        else msgspec.structs.replace(argument, source=msgspec.structs.replace(argument.source, origin=Origin.CHOICE))
-        for argument in traced
-        if argument.step == len(plan.steps)
-    )
+    return tuple(argument for argument in traced if argument.step == len(plan.steps))
 
 
 def _entity(call: ToolCall) -> str | None:
