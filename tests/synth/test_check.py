@@ -282,6 +282,34 @@ def test_syn_06_every_wish_has_its_action() -> None:
     assert check(task(FIND, CANCEL, words=unsure), shop()) == ()
 
 
+def test_syn_06_what_the_user_can_tell_is_taken() -> None:
+    """SYN-06: the user can tell an order that no action is about; who the user is need not be taken by any."""
+    facts = (Fact(slot="order_id", value="#W1"), Fact(slot="first_name", value="Noor"))
+    intent = Intent(opening="I am Noor, noor@example.com; cancel an order, I no longer need it.", facts=facts)
+    assert check(task(FIND, USER, CANCEL, words="", intent=intent), shop()) == ()
+    more = msgspec.structs.replace(intent, facts=(*facts, Fact(slot="order_id", value="#W2")))
+    found = check(task(FIND, USER, CANCEL, words="", intent=more), shop())
+    assert flaws(found) == [("wish", "warning", None)]
+    assert "order_id (#W2)" in found[0].detail
+
+
+def test_a_reference_of_ours_has_no_step_to_spare() -> None:
+    """A look at the order before it is cancelled is forgiven to others, and not to a task that says how it was made."""
+    assert check(task(FIND, USER, PENDING, CANCEL), shop()) == ()
+    found = check(task(FIND, USER, PENDING, CANCEL, made={"seed": 1}), shop())
+    assert flaws(found) == [("unnecessary", "warning", 2)]
+    assert check(task(FIND, USER, CANCEL, made={"seed": 1}), shop()) == ()
+    # What is required finds out that something cannot be, and is needed for that.
+    diagnosis = (FIND, USER, PENDING)
+    assert check(msgspec.structs.replace(infeasible(REFUSED, *diagnosis), made={"seed": 1}), shop()) == ()
+
+
+def test_a_reference_of_ours_obeys_rules_that_look_back() -> None:
+    """Nobody has been identified when the order is cancelled; others leave that out of their references."""
+    assert check(task(CANCEL), shop()) == ()
+    assert ("policy", "error", 0) in flaws(check(task(CANCEL, made={"seed": 1}), shop()))
+
+
 def test_the_same_task_twice_is_told() -> None:
     """Another id does not make another task; other words or another reference do."""
     one = task(FIND, CANCEL)

@@ -18,6 +18,7 @@ import msgspec
 
 from turngap import jsonio
 from turngap.data import Action, Task, ToolMessage
+from turngap.data.asking import spell
 from turngap.data.task import Component, Scenario, Side, hands_over
 from turngap.domains import LiveDomain, LiveWorld
 from turngap.domains.live import Done, Kind
@@ -28,7 +29,10 @@ from turngap.synth.finding import Finding, Flaw, Severity
 from turngap.synth.knowledge import Knowledge, words_of
 from turngap.synth.known import Known
 from turngap.synth.motive import Motives, has_way_out
-from turngap.synth.necessity import idle
+from turngap.synth.naming import words
+from turngap.synth.necessity import idle, spare
+from turngap.synth.offer import leaves, token
+from turngap.synth.parameter import parameters
 from turngap.synth.plan import Customer, Step
 from turngap.synth.provenance import Tracer
 from turngap.synth.replay import kinds
@@ -84,6 +88,7 @@ class Checker:
         self._tracer = Tracer(domain)
         self._kinds: dict[Side, dict[str, Kind]] = {side: kinds(domain, side) for side in _SIDES}
         self._motives = Motives(name for name, kind in self._kinds["assistant"].items() if kind == "write")
+        self._identity = _identity(domain)
         self._archives: OrderedDict[str, Archive] = OrderedDict()
 
     def check(self, task: Task) -> tuple[Finding, ...]:
@@ -161,11 +166,22 @@ class Checker:
                 other.call(action.call(), requestor=action.requestor)
             return other.digest()
 
+        def obeys_without(index: int) -> bool:
+            rest = self._execute(start.fork(), (*actions[:index], *actions[index + 1 :]), complete=True)
+            return not any(one.step.breaches for one in rest)
+
         counted = " (and ACTION is counted)" if Component.ACTION in task.criteria.reward_basis else ""
         steps = [one.step for one in done]
         same = world.digest()
         person = self._archive(task, start).is_person
-        for index, reason in idle(steps, task.criteria.communicate, lambda index: without(index) == same, person):
+        found = dict(idle(steps, task.criteria.communicate, lambda index: without(index) == same, person))
+        if task.made and not any(action.requestor == "user" for action in actions):
+            # Ours has no step to spare, whatever one would forgive others.
+            traced = self._tracer.trace(Known(_NOBODY), steps)
+            found = {**dict(spare(steps, traced, task.criteria.communicate, obeys_without)), **found}
+        for index, reason in sorted(found.items()):
+            if any(self._deeds.does(_made(actions[index]), one) for one in task.criteria.required):
+                continue  # it finds out that something cannot be, or who asks
             if done[index].action.requestor == "assistant" or steps[index].kind == "write":
                 detail = f"{called(steps[index].call)}: {reason}{counted}"
                 yield _warning(task, Flaw.UNNECESSARY, detail, index)
@@ -285,6 +301,7 @@ class Checker:
     def _wishes(self, task: Task, done: Sequence[Executed]) -> Iterator[Finding]:
         if Component.DB not in task.criteria.reward_basis:
             return  # what counts is that something works in the end, and the words are of what does not work now
+        yield from self._untaken(task)
         words = words_of(task)
         writes = [
             (index, one)
@@ -310,8 +327,42 @@ class Checker:
                     task, Flaw.WISH, f"the user wants to {verb} something and the reference does not: {sentence!r}"
                 )
 
+    def _untaken(self, task: Task) -> Iterator[Finding]:
+        """What a structured intent can tell, beside who the user is, and no action takes: a wish without an action."""
+        if task.intent is None:
+            return
+        drifts = [change for change in task.intent.changes if change.kind == "drift"]
+        facts = [*(() if drifts else task.intent.facts), *(fact for one in task.intent.changes for fact in one.facts)]
+        criteria = task.criteria
+        taken = {
+            token(value)
+            for action in (*criteria.actions, *criteria.required, *criteria.forbidden)
+            for _, value in leaves(action.arguments)
+        }
+        for fact in facts:
+            values = {token(value) for _, value in leaves({"": fact.value})}
+            if fact.slot not in self._identity and not values & taken:
+                detail = f"the user can tell {fact.slot} ({spell(fact.value)}), and no action takes it"
+                yield _warning(task, Flaw.WISH, detail)
+
 
 _SIDES: tuple[Side, ...] = ("assistant", "user")
+
+
+def _identity(domain: LiveDomain) -> frozenset[str]:
+    """The parameters by which somebody is found: those of reading tools that take no id."""
+    found = {
+        tool.name: [parameter.name for parameter in parameters(tool.spec)]
+        for tool in domain.tools
+        if tool.kind == "read"
+    }
+    taken = {
+        name
+        for names in found.values()
+        if not any(words(name)[-1:] in (("id",), ("ids",)) for name in names)
+        for name in names
+    }
+    return frozenset(taken | {"user_id", "customer_id"})
 
 
 def _actions(task: Task) -> list[Any]:

@@ -14,6 +14,7 @@ from turngap.data.task import hands_over
 from turngap.grading.saying import says
 from turngap.synth.offer import given, offers, token
 from turngap.synth.plan import Step
+from turngap.synth.provenance import Traced
 
 _LITTLE = 3
 """Values with fewer signs are in many results by chance."""
@@ -46,6 +47,24 @@ def idle(
                 reason = _unused(steps, index)
         if reason:
             yield index, reason
+
+
+def spare(
+    steps: Sequence[Step], traced: Sequence[Traced], facts: Sequence[str], obeys_without: Callable[[int], bool]
+) -> Iterator[tuple[int, str]]:
+    """Indices of look-ups that a reference which is all that has to be done does not need, with the reason.
+
+    Args:
+        steps: the reference, done.
+        traced: where its values come from.
+        facts: what has to be told; a result that says one is needed.
+        obeys_without: whether the others still break no rule without a step.
+    """
+    for index, step in enumerate(steps):
+        if step.error or step.kind != "read" or any(says(step.result, fact) for fact in facts):
+            continue
+        if not any(need == {index} for one in traced for need in one.needs) and obeys_without(index):
+            yield index, "no later argument, no fact and no rule needs it"
 
 
 def _repeats(steps: Sequence[Step], index: int) -> str:
