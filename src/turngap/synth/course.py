@@ -109,7 +109,7 @@ class Course:
         about_people = [tool for tool in self._writes if tool not in about_things]
         order = [tool for _ in range(2) for tool in self._rng.sample(about_things, len(about_things))]
         for tool in self._rng.sample(about_people, len(about_people)):
-            order.insert(self._rng.choice((self._rng.randrange(len(order) + 1), len(order))), tool)
+            order.insert(self._rng.choice((self._rng.randrange(len(order) + 1), len(order), len(order))), tool)
         example = self._brief.example
         if example is not None and self._rng.random() < 0.5:
             named = [step.call.name for step in example.steps if step.changed and not step.breaches]
