@@ -16,8 +16,7 @@ from turngap.synth.offer import parsed, parts
 from turngap.synth.phrase import Options
 
 _SHORT = re.compile(r"[XSML]{1,4}|[XSML]/[XSML]{1,2}|\d+(?:[./-]\d+)?")
-_ID = re.compile(r"(?=\S*\d)\S{3,}")
-_MOST_PLACES = 4
+_ID = re.compile(r"(?=\S*\d)\S+")
 
 
 class Found(NamedTuple):
@@ -35,21 +34,18 @@ class Records:
     def __init__(self, content: dict[str, dict[str, Any]]) -> None:
         """Take in what `LiveWorld.content` gives; it is looked through when first asked."""
         self._content = content
-        self._places: dict[str, list[tuple[str | int, ...]]] | None = None
+        self._places: dict[str, tuple[str | int, ...]] | None = None
 
     def find(self, value: Any) -> Found | None:
         """A record that has an id as its key or in a field; None where there is none."""
         if self._places is None:
             self._places = {}
-            for place, text in _ids(self._content, ()):
-                known = self._places.setdefault(text, [])
-                if len(known) < _MOST_PLACES:
-                    known.append(place)
-        places = self._places.get(value, []) if isinstance(value, str) else []
-        # Where it is a key, there it is described; elsewhere it may only be referred to.
-        return (
-            found_at(self._content, max(places, key=lambda place: (place[-1] == value, len(place)))) if places else None
-        )
+            for at, text in _ids(self._content, ()):
+                # Where it is a key, there it is described; elsewhere it may only be referred to.
+                if text not in self._places or (at[-1] == text and self._places[text][-1] != text):
+                    self._places[text] = at
+        place = self._places.get(value) if isinstance(value, str) else None
+        return None if place is None else found_at(self._content, place)
 
 
 def found_in(result: str, path: str) -> Found | None:
