@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from boatdomain import domain as boats
+from madeshop import made_shop
 
 from turngap import domains, jsonio
 from turngap.config import SynthConfig
 from turngap.data import Scenario, Usage
-from turngap.domains.retail.generate import Sizes, generate
 from turngap.engines.base import Quiet
 from turngap.formats import tasks as task_files
 from turngap.metrics.contamination import duplicates
@@ -26,17 +25,10 @@ from turngap.synth.plan import Exploration, Loss
 from turngap.synth.store import SynthStore
 
 
-@cache
-def _database() -> bytes:
-    return jsonio.encode(generate(5, Sizes(categories=25, users=30, orders=120)).tables())
-
-
 @pytest.fixture
 def shop(tmp_path: Path) -> str:
     """The spec of a shop of 30 customers."""
-    path = tmp_path / "shop.json"
-    path.write_bytes(_database())
-    return f"retail?db={path}"
+    return made_shop(tmp_path)
 
 
 def make(config: SynthConfig, directory: Path, progress: Any = None) -> int:

@@ -31,6 +31,8 @@ from turngap.engines.local import run_units
 from turngap.models import CallCache, ModelContext
 from turngap.synth import ablation, graph, keep, override, scenario, walk
 from turngap.synth.asked_explorer import AskedExplorer
+from turngap.synth.asked_scorer import AskedScorer
+from turngap.synth.asked_summary import AskedSummariser
 from turngap.synth.bank import Bank, begin
 from turngap.synth.check import Checker
 from turngap.synth.customer import Sampler
@@ -149,6 +151,10 @@ async def _open(config: SynthConfig, domain: LiveDomain, context: ModelContext) 
     if config.explorer.spec != PROGRAM:
         explorer = AskedExplorer(models.build(config.explorer, context), domain, label=config.explorer.spec)
     summariser: Summariser = TemplateSummariser(domain, phrases=phrases, content=content)
+    if config.summariser.spec != TEMPLATE:
+        model = models.build(config.summariser, context)
+        summariser = AskedSummariser(model, domain, phrases=phrases, content=content)
+    scorer = None if config.scorer is None else AskedScorer(models.build(config.scorer, context), domain)
     return Workshop(
         config=config,
         domain=domain,
@@ -157,7 +163,7 @@ async def _open(config: SynthConfig, domain: LiveDomain, context: ModelContext) 
         explorer=explorer,
         seeds=program,
         summariser=summariser,
-        scorer=None,
+        scorer=scorer,
         checker=Checker(domain),
         player=Player(domain, config.seed),
     )
