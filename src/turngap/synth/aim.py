@@ -44,7 +44,7 @@ def search(means: Means, scope: Scope, aim: Aim) -> Filled | None:
         if mended is not None:
             filled = msgspec.structs.replace(filled, arguments=mended)  # noqa: PLW2901 - the same call, put right
             step = probe(means, scope, filled)
-        if _suits(step, aim) and (aim == "do" or _is_fair(means, scope, filled, aim)):
+        if _suits(means, step, aim) and (aim == "do" or _is_fair(means, scope, filled, aim)):
             return filled
         if step.error and step.result in refusals:
             break
@@ -81,10 +81,12 @@ def _drawn(means: Means, scope: Scope) -> Iterator[Filled]:
             yield filled
 
 
-def _suits(step: Step, aim: Aim) -> bool:
-    if aim in ("refused", "unfit"):
-        return step.error and step.result != "" and not step.breaches
-    return step.changed and not step.error and len(step.breaches) == (aim == "forbidden")
+def _suits(means: Means, step: Step, aim: Aim, *, before_all: bool = False) -> bool:
+    """Whether what came of a call is what was aimed at; of several broken rules nobody could say which it was."""
+    refused = step.error and step.result != ""
+    wanted = refused if aim in ("refused", "unfit") else step.changed and not step.error
+    broken = 1 if aim == "forbidden" else 0
+    return wanted and len(means.looking.breaches(step.call, before_all=before_all)) == broken
 
 
 def _is_fair(means: Means, scope: Scope, filled: Filled, aim: Aim) -> bool:
@@ -93,7 +95,7 @@ def _is_fair(means: Means, scope: Scope, filled: Filled, aim: Aim) -> bool:
     What only fails because of what was changed a moment ago is none. Neither is, among attempts that fail for what is
     asked, one that asks for what is so already.
     """
-    if not _suits(probe(means, scope, filled, before_all=True), aim):
+    if not _suits(means, probe(means, scope, filled, before_all=True), aim, before_all=True):
         return False
     if aim != "unfit":
         return True
@@ -102,7 +104,7 @@ def _is_fair(means: Means, scope: Scope, filled: Filled, aim: Aim) -> bool:
         if scope.anchor is not None and name != scope.anchor.name and any(leaf.value == value for _, leaf in named):
             return False
     likewise = msgspec.structs.replace(scope, instead="another")
-    return any(_suits(probe(means, likewise, other), "do") for other in _drawn(means, likewise))
+    return any(_suits(means, probe(means, likewise, other), "do") for other in _drawn(means, likewise))
 
 
 def _mended(arguments: dict[str, Any], refusal: str) -> dict[str, Any] | None:

@@ -56,8 +56,6 @@ class Course:
         looking.remember(brief.customer)
         self._means = Means(knowhow, inventor, self._looking, brief.customer, self._tools, self._rng)
         self._finders: set[str] = set()
-        self._met: set[str] = set()
-        """What stands in the records that were looked at; what only stands in a list of everything does not count."""
         self._theirs = {brief.customer.key, *_texts(brief.customer.record), *brief.customer.linked}
         self._done: set[tuple[str, Any]] = set()
         self._touched: set[Any] = set()
@@ -123,7 +121,7 @@ class Course:
             if arguments is None:
                 continue
             sight = self._looking.look(tool, arguments)
-            found = not sight.refused and _holds(sight.value, self._customer.key)
+            found = sight.shows(self._customer.key)
             if found and tool.required:
                 self._finders.add(tool.name)
             if found and not self.steps:
@@ -152,7 +150,7 @@ class Course:
         openers = self._knowhow.openers(parameter, self._tools)
         sights = [self._looking.look(tool, {tool.required[0].name: value}) for tool in openers]
         sights = [sight for sight in sights if not sight.refused]
-        return [sight for sight in sights if _holds(sight.value, value)] or sights
+        return [sight for sight in sights if sight.shows(value)] or sights
 
     async def _attempt(self, aim: Aim) -> None:
         """Try what should not come off; about a stranger's things now and then."""
@@ -266,21 +264,21 @@ class Course:
         """Look at things that belong to the customer, or that these refer to."""
         for _ in range(min(count, self._room() - 2)):
             looks = list(self._openings())
-            seen = [sight for _, sight in self._looking.kept if sight.call.arguments]
-            self._met = {value for sight in seen for value in _texts(sight.value)}
             if not looks:
                 return
-            tool, arguments = self._rng.choices(looks, [self._interest(arguments) for _, arguments in looks])[0]
+            # What only stands in a list of everything is not met yet.
+            met = [sight for _, sight in self._looking.kept if sight.call.arguments]
+            tool, arguments = self._rng.choices(looks, [self._interest(arguments, met) for _, arguments in looks])[0]
             sight = self._looking.look(tool, arguments)
             await self._looking.keep(sight)
 
-    def _interest(self, arguments: dict[str, Any]) -> float:
+    def _interest(self, arguments: dict[str, Any], met: Sequence[Sight]) -> float:
         """How likely a look is: at what is the customer's, at a thing rather than at a list of everything."""
         if not arguments:
             return 0.5
         if any(value in self._theirs for value in arguments.values()):
             return 6.0
-        if not any(value in self._met for value in arguments.values()):
+        if not any(sight.shows(value) for value in arguments.values() for sight in met):
             return 0.3
         return 1.0 if any(value in self._knowhow.keys for value in arguments.values()) or len(arguments) > 1 else 0.4
 
@@ -322,10 +320,6 @@ def _used(sight: Sight, filled: Filled | None) -> bool:
 
 def _said(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _holds(value: Any, wanted: Any) -> bool:
-    return any(one == wanted for one in scalars(value))
 
 
 def _texts(value: Any) -> Iterator[str]:

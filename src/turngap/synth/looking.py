@@ -39,6 +39,10 @@ class Sight:
         self.page = page
         self.refused = page is None
 
+    def shows(self, value: Any) -> bool:
+        """Whether a text stands in the result."""
+        return self.page is not None and value in self.page.texts
+
 
 class Library:
     """Pages of results that were read before, in whichever exploration: the same text is read once."""
@@ -78,7 +82,7 @@ class Looking:
         self._world = world
         self._library = library
         self._done: list[Done] = []
-        self._digest: str | None = None
+        self._digests: dict[bool, str] = {}
         self._fresh = world.fork()
         self._seen: dict[str, Sight] = {}
         self._sights: list[Sight] = []
@@ -163,30 +167,31 @@ class Looking:
         if step.changed:
             # What was seen before stays known, but to look at something else may show it otherwise now.
             self._seen = {key: sight for key, sight in self._seen.items() if sight.number in self._at}
-            self._digest = None
+            self._digests.pop(False, None)
         return step
 
     def probe(self, call: ToolCall, *, before_all: bool = False) -> Step:
-        """What a call of a tool that is no read tool would lead to; nothing of it remains.
+        """What a call of a tool that is no read tool would lead to, rules aside; nothing of it remains.
 
         Args:
             call: which.
             before_all: as if nothing had been changed yet, instead of now.
         """
         world = self._fresh if before_all else self._world
-        if self._digest is None or before_all:
-            self._digest = world.digest()
-        breaches = world.breaches(call, self._done)
+        was = self._digests.get(before_all)
+        if was is None:
+            was = self._digests[before_all] = world.digest()
         note = world.snapshot()
         reply = world.reply(call)
-        changed = not reply.message.error and world.digest() != self._digest
+        changed = not reply.message.error and world.digest() != was
         world.restore(note)
-        self._digest = None if before_all else self._digest
         # A call that no tool can take is a mistake of the explorer, and no refusal to be told of.
         result = reply.message.content if reply.category is None else ""
-        return Step(
-            call=call, result=result, error=reply.message.error, kind="write", changed=changed, breaches=breaches
-        )
+        return Step(call=call, result=result, error=reply.message.error, kind="write", changed=changed)
+
+    def breaches(self, call: ToolCall, *, before_all: bool = False) -> tuple[str, ...]:
+        """The rules that a call would break; `before_all` as for `probe`."""
+        return (self._fresh if before_all else self._world).breaches(call, self._done)
 
 
 def _key(tool: Outline, arguments: dict[str, Any]) -> str:

@@ -57,6 +57,8 @@ class Page:
         self._keys = keys
         self._asked = asked or {}
         self._read(value, name, {}, "")
+        self.texts = frozenset(leaf.value for leaf in self.leaves if isinstance(leaf.value, str))
+        """Every text among the values."""
 
     def _read(self, value: Any, field: str, record: dict[str, Any], path: str) -> None:
         if isinstance(value, dict):
