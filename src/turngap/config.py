@@ -376,8 +376,8 @@ class ConverseConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """File of tool specifications, for a desk without code; `simulator` then answers their calls."""
     policy: str | None = None
     """Text file with the policy that goes with `tools`."""
-    tasks: TaskConfig | None = None
-    """The tasks that conversations are about; None: they are made."""
+    tasks: str | None = None
+    """Task file with what conversations are about; None: it is made."""
     scenarios: tuple[str, ...] = SCENARIOS
     """Kinds of scenarios to make."""
     count: int = 10

@@ -15,7 +15,7 @@ A conversation is rejected by `rules` for any of these:
 * an argument, or something checkable that the agent said, comes from nowhere: no result, no specification, not the
   policy and not the customer has it;
 * a tool's refusal was neither made good by a later call nor told to the customer;
-* the agent said that it hands over, and did not.
+* the agent said that it hands over, or that it changed something, and had done nothing of the kind.
 """
 
 from __future__ import annotations
@@ -62,6 +62,13 @@ _TELLS = re.compile(
     r"|no (such|record|account|order|booking)|not (found|possible|available))\b",
     re.IGNORECASE,
 )
+_CHANGED = re.compile(
+    r"\b(i|we)(?:'ve| have)(?: \w+){0,2} (?:updat|chang|modifi|cancel|exchang|return|refund|mov|book|process|submit"
+    r"|plac|add|remov|issu|initiat|complet|transferr|reschedul)\w*ed\b"
+    r"|\bsuccessfully \w+ed\b",
+    re.IGNORECASE,
+)
+"""An agent's words that something was changed just now; what a record says of the past is put in other words."""
 _MOST_NAMED = 5
 
 
@@ -113,7 +120,7 @@ class RulesReviewer:
 
     async def review(self, case: Case) -> Opinion:
         """Read a conversation by the rules. See `Reviewer.review`."""
-        checks = (_ending, _user, _unrunnable, _breaches, _unconfirmed, _steps, _ungrounded, _unanswered, _hand_over)
+        checks = (_ending, _user, _unrunnable, _breaches, _unconfirmed, _steps, _ungrounded, _unanswered, _undone)
         found = tuple(reason for check in checks for reason in check(case))
         return Opinion(approved=not found, reasons=found)
 
@@ -239,15 +246,20 @@ def _tells(words: str) -> bool:
     return heard.refuses or heard.handed_over or bool(heard.asks) or _TELLS.search(words) is not None
 
 
-def _hand_over(case: Case) -> Iterator[Reason]:
-    if not any(hands_over(name) for name in case.desk.names()):
-        return
-    over = False
+def _undone(case: Case) -> Iterator[Reason]:
+    """Words that something was done, where nothing of the kind had been done."""
+    transfers = any(hands_over(name) for name in case.desk.names())
+    over = changed = False
     for message, call, result in _steps_of(case.conversation.messages):
-        if call is not None and hands_over(call.name):
-            over = over or (result is not None and not result.error)
-        elif isinstance(message, AssistantMessage) and call is None and not over and hear(message.content).handed_over:
-            yield Reason("hand-over only said", cut(message.content))
+        if call is not None:
+            done = result is not None and not result.error
+            over = over or (done and hands_over(call.name))
+            changed = changed or (done and call.name in case.desk.writes)
+        elif isinstance(message, AssistantMessage):
+            if transfers and not over and hear(message.content).handed_over:
+                yield Reason("hand-over only said", cut(message.content))
+            if not changed and not over and (said := _CHANGED.search(message.content)):
+                yield Reason("change only said", cut(message.content[max(said.start() - 20, 0) :]))
 
 
 def _steps_of(messages: tuple[Message, ...]) -> Iterator[tuple[Message, ToolCall | None, ToolMessage | None]]:

@@ -137,7 +137,8 @@ class ConverseStore:
         if self._database.row("SELECT 1 FROM fact WHERE key = ?", (key,)) is None:
             self._database.write("INSERT INTO fact VALUES (?, ?)", (key, pack(asked)))
             return
-        found = settings.differences(msgspec.to_builtins(asked), self._fact(key))
+        # As it would be stored, where a tuple is a list.
+        found = settings.differences(_plain(pack(asked)), self._fact(key))
         if found:
             raise ConfigError(
                 f"{self.directory}: holds conversations with other {key}: {'; '.join(found)}; "
