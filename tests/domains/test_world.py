@@ -651,6 +651,16 @@ def test_a_check_may_look_back() -> None:
     assert world.breaches(move, [Done(call=look, result=world.call(look))]) == ()
 
 
+def test_a_check_with_too_few_parameters_is_refused() -> None:
+    """When it is defined, not when it is asked."""
+    with pytest.raises(UsageError, match="blind: a check takes the state, the call and, if it likes, what was done"):
+
+        @check
+        def blind(desk: Desk) -> str | None:
+            """See no call."""
+            return None
+
+
 def test_assertions_look_at_a_world() -> None:
     """A task can ask what holds; wrong names, wrong arguments and crashes are told apart."""
     boats = domain()

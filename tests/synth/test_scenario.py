@@ -27,7 +27,7 @@ from turngap.data.task import Scenario
 from turngap.synth import scenario
 from turngap.synth.ablation import backbone
 from turngap.synth.outline import name_of
-from turngap.synth.plan import LostError, Origin
+from turngap.synth.plan import Fact, LostError, Origin
 from turngap.synth.replay import replay
 from turngap.synth.scenario.ambiguous import luck
 
@@ -96,6 +96,18 @@ def test_an_addition_has_its_second_issue_behind_the_first() -> None:
     assert [draft.plan.steps[index].call for index in draft.plan.writes()] == [RETURN, HAND_OVER]
     assert draft.plan.writes()[0] < draft.added_from <= draft.plan.writes()[1]
     assert draft.plan.digest == backbone(shop(), explored((FIND, USER, DELIVERED, RETURN, HAND_OVER))).digest
+
+
+def test_what_is_asked_about_the_first_issue_stays_with_it() -> None:
+    """The difference in price is reckoned before the exchange that it is about, not after the issue that comes later."""
+    fact = Fact(step=4, path="", value="0.05", about="the difference in price")
+    reckon = call("calculate", expression="1.05 - 1.00")
+    calls = (FIND, USER, DELIVERED, MUG, reckon, EXCHANGE, PENDING, CANCEL)
+    found = [scenario.draft(shop(), explored(calls, facts=(fact,)), Scenario.CHANGING, seed) for seed in range(12)]
+    draft = next(one for one in found if one.added_from is not None)
+    assert draft.added_from is not None
+    assert draft.plan.steps[draft.plan.facts[0].step].call == reckon
+    assert draft.plan.facts[0].step < draft.plan.writes()[0] < draft.added_from
 
 
 def test_one_thing_without_an_alternative_does_not_change() -> None:

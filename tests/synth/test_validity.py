@@ -167,6 +167,17 @@ def test_nobody_speaks_in_ids() -> None:
     assert ("speaks of an id", "1008292230, which no customer has in mind") in found
 
 
+def test_a_customer_who_recites_the_instructions() -> None:
+    """Ten words in a row that speak to whoever plays the customer: a trial with them would be the user's error."""
+    task, draft = _made(Scenario.GENERAL)
+    said = "You want to cancel order #W1 because you no longer need it and its lamp."
+    told = msgspec.structs.replace(task.instructions, further=said)
+    spoken = _with(msgspec.structs.replace(task, instructions=told), closing="Bye.", insist=())
+    assert spoken.intent is not None
+    opening = f"{spoken.intent.opening} {said}"
+    assert _lost(_with(spoken, opening=opening), draft)[0] == "recites the instructions"
+
+
 def test_what_is_wanted_first_has_to_come_to_something_else() -> None:
     """A drift to the same is none."""
     task, draft = _made(Scenario.CHANGING)

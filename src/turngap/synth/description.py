@@ -167,16 +167,21 @@ def _before(options: dict[str, Any], rules: Options) -> list[str]:
         text = spell(value)
         if key in rules.quality and text in ("yes", "no"):
             told.append(key if text == "yes" else f"non-{key}")
-        elif key in rules.before and text != "none":
+        elif key in rules.before and _stands_before(text):
             told.append(text)
     return told
+
+
+def _stands_before(text: str) -> bool:
+    """Whether a value can stand before its thing: "a video with pan one" it cannot."""
+    return text != "none" and not {"with", "and", "or"} & set(text.split())
 
 
 def _after(options: dict[str, Any], rules: Options) -> str:
     left = {
         key: value
         for key, value in options.items()
-        if not (key in rules.before and spell(value) != "none")
+        if not (key in rules.before and _stands_before(spell(value)))
         and not (key in rules.quality and spell(value) in ("yes", "no"))
     }
     inside = [_inside(key, spell(value)) for key, value in left.items() if key in rules.inside]

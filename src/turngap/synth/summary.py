@@ -25,6 +25,7 @@ from turngap.domains import LiveDomain
 from turngap.synth.outline import Outline, Part, Telling, Wish, criteria, made, name_of, outline, purpose
 from turngap.synth.phrase import Phrases, Voice, load, voiced
 from turngap.synth.plan import Draft
+from turngap.synth.plan import Fact as Asked
 from turngap.synth.wording import Speech, Wording, mentions, told_identity
 
 VERSION = 1
@@ -115,13 +116,22 @@ class _Summary:
         self._phrases = phrases
         self._rng = random.Random(f"{draft.seed}/{draft.id}/summary")
         self._outline: Outline = outline(draft, domain)
+        self._hidden = draft.scenario is Scenario.AMBIGUOUS
         strange = self._outline.strange
         who = self._outline.identity
         self._speeches = [wording.speech(part.plan, self._rng, who, strange=strange) for part in self._outline.parts]
+        self._secrets: tuple[str, ...] = ()
+        if self._hidden:
+            values = [spell(draft.plan.arguments[index].value) for index in draft.withheld]
+            things = [
+                word
+                for telling in self._outline.opening.tellings
+                for word in self._speeches[0].words(telling.step, telling.slot)
+            ]
+            self._secrets = tuple(filter(None, (*values, *things)))
         self._who = told_identity(phrases, self._outline.identity, self._rng)
-        self._hidden = draft.scenario is Scenario.AMBIGUOUS
-        self._secrets = tuple(spell(draft.plan.arguments[index].value) for index in draft.withheld)
         self._drifts = self._outline.change == "drift"
+        self._asked: set[str] = set()
         self._first = list(self._lines(0))
         later = self._outline.later is not None
         self._later = list(self._drifted() if self._drifts else self._lines(1, "addition") if later else ())
@@ -170,8 +180,10 @@ class _Summary:
     def _line(self, part: int, wish: Wish, lead: str, *, first: bool, topic: str = "") -> _Line:
         speech = self._speeches[part]
         if wish.fact is not None:
-            about = speech.about(wish.fact, self._secrets)
+            about = self._about(part, wish.fact)
             key = ("addition_ask" if lead == "addition" else "ask_only") if first else "ask"
+            key = "ask_again" if about in self._asked else key
+            self._asked.add(about)
             return _Line(wish=wish, what=about, text=_sentence(self._talk(key, about=about)))
         rest: tuple[str, ...] = ()
         if self._hidden:
@@ -182,6 +194,15 @@ class _Summary:
         key = lead or ("wish" if first else "next")
         said = self._talk(key, wish=what, topic=topic)
         return _Line(wish=wish, what=what, rest=rest, text=" ".join((_sentence(said), *rest)))
+
+    def _about(self, part: int, fact: Asked) -> str:
+        """What a fact is; where another one is called the same, with the wish that it belongs to."""
+        speech, here = self._speeches[part], self._outline.parts[part]
+        about = speech.about(fact, self._secrets)
+        facts = [wish.fact for wish in here.wishes if wish.fact is not None]
+        twins = [one for one in facts if speech.about(one, self._secrets) == about]
+        effect = next((wish.step for wish in here.wishes if wish.fact is None and wish.step >= fact.step), None)
+        return f"{about} for {speech.topic(effect)}" if len(twins) > 1 and effect is not None else about
 
     def _left(self, part: int, told: set[str], line: _Line) -> Iterator[str]:
         """Sentences for values of look-ups that nothing else tells."""

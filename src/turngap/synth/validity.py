@@ -24,6 +24,7 @@ from turngap.synth.outline import Outline, criteria, name_of, outline
 from turngap.synth.plan import Argument, Draft, Loss, LostError, Plan
 from turngap.synth.replay import replay
 from turngap.synth.wording import mentions
+from turngap.users.faults import recital
 
 LEAST = 7
 """The lowest score that a model may give, of 10."""
@@ -162,6 +163,9 @@ def _keeps_silent(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
         *intent.insist,
         task.instructions.text(),
     ]
+    for text in texts[:-1]:
+        if recited := recital(text, task.instructions.text()):
+            yield "recites the instructions", recited
     for part in told.parts:
         for value in unspoken(part.plan):
             if any(mentions(text, value) for text in texts):

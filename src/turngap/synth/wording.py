@@ -88,6 +88,8 @@ class Speech:
         self._phrases = wording.phrases
         self._rng = rng
         self._facts: dict[tuple[int, str], tuple[str, str]] = {}
+        self._used: set[str] = set()
+        self._wishes: dict[int, tuple[str, tuple[str, ...]]] = {}
         self._values: dict[tuple[int, str], str] = {}
         self._answers: dict[tuple[int, str], str] = {}
         self._arguments: dict[tuple[int, str], list[Argument]] = {}
@@ -106,20 +108,18 @@ class Speech:
         )
 
     def talk(self, key: str, **words: str) -> str:
-        """A turn of phrase with words put in."""
-        return self._filled(self._rng.choice(self._phrases.talk[key]), words)
+        """A turn of phrase with words put in; none twice while there are others."""
+        phrases = self._phrases.talk[key]
+        fresh = [one for one in phrases if one not in self._used] or list(phrases)
+        phrase = self._rng.choice(fresh)
+        self._used.add(phrase)
+        return self._filled(phrase, words)
 
     def wish(self, step: int) -> tuple[str, tuple[str, ...]]:
         """What goes after "I'd like to", and sentences for what it leaves out."""
-        tool, name = self._tool(step), self.plan.steps[step].call.name
-        usable = [one for one in tool.wish if all(self._known(step, hole) for hole in _HOLE.findall(one))]
-        if self._strange:
-            usable = [one for one in usable if "<my>" not in one] or usable
-        phrase = self._rng.choice(usable) if usable else general_wish(name, self._wording.specs.get(name))
-        covered = {arg for hole in _HOLE.findall(phrase) for arg in self._covers(step, hole)}
-        told = {hole: self._word(step, hole) for hole in _HOLE.findall(phrase)}
-        rest = [slot for slot in self.told(step) if slot not in covered]
-        return self._filled(phrase, told), tuple(dict.fromkeys(self.answer(step, slot) for slot in rest))
+        if step not in self._wishes:
+            self._wishes[step] = self._wish(step)
+        return self._wishes[step]
 
     def vague(self, step: int) -> str:
         """What goes after "I'd like to" for somebody who tells no values."""
@@ -158,6 +158,11 @@ class Speech:
                 self._answers[step, holder] = self._answer(step, slot, part)
             self._answers[key] = self._answers[step, holder]
         return self._answers[key]
+
+    def words(self, step: int, slot: str) -> list[str]:
+        """The value of an argument in words, entry by entry."""
+        value = (self.plan.steps[step].call.arguments or {})[slot]
+        return self._entries(step, slot) if isinstance(value, list) else [self._word(step, slot)]
 
     def said(self, step: int) -> list[tuple[str, Any]]:
         """The arguments of a step with their values."""
@@ -213,6 +218,17 @@ class Speech:
             if numbers and numbers <= shown:
                 return found_in(step.result, "")
         return None
+
+    def _wish(self, step: int) -> tuple[str, tuple[str, ...]]:
+        tool, name = self._tool(step), self.plan.steps[step].call.name
+        usable = [one for one in tool.wish if all(self._known(step, hole) for hole in _HOLE.findall(one))]
+        if self._strange:
+            usable = [one for one in usable if "<my>" not in one] or usable
+        phrase = self._rng.choice(usable) if usable else general_wish(name, self._wording.specs.get(name))
+        covered = {arg for hole in _HOLE.findall(phrase) for arg in self._covers(step, hole)}
+        told = {hole: self._word(step, hole) for hole in _HOLE.findall(phrase)}
+        rest = [slot for slot in self.told(step) if slot not in covered]
+        return self._filled(phrase, told), tuple(dict.fromkeys(self.answer(step, slot) for slot in rest))
 
     # The values.
 

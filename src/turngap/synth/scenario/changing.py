@@ -92,7 +92,8 @@ def _abandoned(domain: LiveDomain, exploration: Exploration, plan: Plan, goal: i
     if done.refused or done.breaching or not done.steps[goal].changed or done.digest == plan.digest:
         return None
     other = msgspec.structs.replace(exploration, id=f"{exploration.id}-first", steps=done.steps, facts=())
-    found = _backbone(domain, other, None)
+    effects = [index for index, step in enumerate(done.steps) if step.has_effect()]
+    found = _backbone(domain, other, effects)
     if found is None or found.digest == plan.digest or _key(call) not in [_key(step.call) for step in found.steps]:
         return None
     return found
@@ -106,28 +107,40 @@ def _addition(
     first = _backbone(domain, exploration, goals[: rng.randint(1, len(goals) - 1)])
     if first is None or (first.digest == whole.digest and all(step.changed for step in whole.steps)):
         return None
-    plan = _ordered(domain, first, whole)
-    if plan is None or len(plan.steps) == len(first.steps):
+    group = _group(first, whole)
+    plan = None if group is None else _ordered(domain, group, whole)
+    if plan is None or group is None or not any(step.has_effect() for step in plan.steps[len(group) :]):
         return None
     return Draft(
         id=f"{exploration.id}-changing",
         scenario=Scenario.CHANGING,
         seed=exploration.seed,
         plan=plan,
-        added_from=len(first.steps),
+        added_from=len(group),
     )
 
 
-def _ordered(domain: LiveDomain, first: Plan, whole: Plan) -> Plan | None:
-    """The whole plan with the steps of the first issue in front, where that comes to the same."""
-    left = [_key(step.call) for step in first.steps]
+def _group(first: Plan, whole: Plan) -> list[int] | None:
+    """Indices of the steps of the whole plan that belong to its first issue, with what is asked about it."""
     places: list[int] = []
-    for key in left:
-        place = next((i for i, step in enumerate(whole.steps) if _key(step.call) == key and i not in places), None)
+    for step in first.steps:
+        same = (i for i, one in enumerate(whole.steps) if _key(one.call) == _key(step.call) and i not in places)
+        place = next(same, None)
         if place is None:
             return None
         places.append(place)
-    order = [*places, *(index for index in range(len(whole.steps)) if index not in places)]
+    effects = whole.writes()
+    for fact in whole.facts:
+        about = next((effect for effect in effects if effect > fact.step), None)
+        if about in places:
+            # What is reckoned about a change comes before it, with all that was looked up for it.
+            places += [i for i in range(fact.step + 1) if not whole.steps[i].has_effect()]
+    return sorted(set(places))
+
+
+def _ordered(domain: LiveDomain, group: Sequence[int], whole: Plan) -> Plan | None:
+    """The whole plan with the steps of the first issue in front, where that comes to the same."""
+    order = [*group, *(index for index in range(len(whole.steps)) if index not in group)]
     done = replay(domain, [whole.steps[index].call for index in order])
     if done.refused or done.breaching or done.digest != whole.digest:
         return None
@@ -139,9 +152,11 @@ def _ordered(domain: LiveDomain, first: Plan, whole: Plan) -> Plan | None:
     return msgspec.structs.replace(whole, steps=done.steps, arguments=arguments, facts=facts)
 
 
-def _backbone(domain: LiveDomain, exploration: Exploration, goals: Sequence[int] | None) -> Plan | None:
+def _backbone(domain: LiveDomain, exploration: Exploration, goals: Sequence[int]) -> Plan | None:
+    """The plan of some effects; what was reckoned is left out, since it may be about the others."""
+    facts = [fact for fact in exploration.facts if exploration.steps[fact.step].kind == "read"]
     try:
-        return backbone(domain, exploration, goals)
+        return backbone(domain, exploration, goals, facts)
     except LostError:
         return None
 
