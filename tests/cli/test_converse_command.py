@@ -77,6 +77,7 @@ def test_without_a_model_all_is_made_and_approved(tasks: Path, tmp_path: Path, c
     assert {name: metrics[name]["value"] for name in names} == dict.fromkeys(names, 1.0)
 
 
+@pytest.mark.slow
 def test_scenarios_are_synthesised_where_no_tasks_are_given(tmp_path: Path, capsys: Any) -> None:
     """From the domain alone, in all four scenarios in turn; the same seed says the same, and -n can grow."""
     database = generate(5, Sizes(categories=25, users=30, orders=120))
@@ -129,6 +130,20 @@ def test_an_agent_that_errs_is_left_out_with_the_reasons(tasks: Path, tmp_path: 
     assert [one.metadata["lost"] for one in left] == ["judge 1: DB does not hold"] * 3
     assert any("invalid call" in reason for reason in left[0].metadata["judges"][1]["reasons"])
     assert left[0].reward is None
+
+
+def test_a_task_that_counts_sentences_is_passed_over_by_judge_reward(tmp_path: Path, capsys: Any) -> None:
+    """It is said how many; without that judge such tasks are talked about."""
+    path = tmp_path / "tasks.json"
+    words = task_files.plain(boats.task(2))
+    words["evaluation_criteria"] |= {"nl_assertions": ["The agent is kind."], "reward_basis": ["NL_ASSERTION"]}
+    path.write_text(json.dumps([task_files.plain(boats.task(1)), words]), encoding="utf-8")
+    common = ("--domain", _DOMAIN, "--tasks", str(path), "--json")
+    assert _converse(tmp_path / "both", *common, n=1) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["begun"] == 1 and "1 of 2 tasks are passed over" in captured.err
+    assert _converse(tmp_path / "rules", *common, "--judge", "rules", n=2) == 0
+    assert _document(capsys)["kept"] == 2
 
 
 def test_fewer_scenarios_than_asked_for_are_said(tasks: Path, tmp_path: Path, capsys: Any) -> None:

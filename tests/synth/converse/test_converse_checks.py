@@ -141,6 +141,13 @@ def test_words_beside_calls_count_as_said() -> None:
     assert "claim from nowhere" in kinds(opinion(RULES, played((beside, PROPOSAL, MOVE, DONE))))
 
 
+def test_what_is_counted_in_a_result_may_be_said() -> None:
+    """A number up to the size of a list in a result is a count; a larger one is a claim."""
+    words = "It holds {} seats and is on 2031-05-02. Is there anything else that I can do for you?"
+    assert opinion(RULES, played((LOOK, PROPOSAL, MOVE, words.format(2)))).approved
+    assert "claim from nowhere" in kinds(opinion(RULES, played((LOOK, PROPOSAL, MOVE, words.format(9)))))
+
+
 def test_identities_name_the_versions() -> None:
     """Opinions are kept under them, so a change of the rules asks again."""
     assert RULES.identity()["version"] and REWARD.identity()["grader"]

@@ -13,7 +13,8 @@ A conversation is rejected by `rules` for any of these:
 * a write without a yes to a question for one, where the policy asks for a yes;
 * a write, or a hand-over, that the scenario expects was never done, or one was done that it does not expect;
 * an argument, or something checkable that the agent said, comes from nowhere: no result, no specification, not the
-  policy and not the customer has it;
+  policy and not the customer has it (so does a sum that it worked out without a tool; a count of what is listed may be
+  said);
 * a tool's refusal was neither made good by a later call nor told to the customer;
 * the agent said that it hands over, or that it changed something, and had done nothing of the kind.
 """
@@ -207,13 +208,16 @@ def _steps(case: Case) -> Iterator[Reason]:
 
 
 def _ungrounded(case: Case) -> Iterator[Reason]:
-    """Arguments, and checkable words of the agent, that nobody gave it."""
+    """Arguments, and checkable words of the agent, that nobody gave it; counting what a result lists is none."""
+    largest = 0
     tools = jsonio.dumps(case.desk.tools)
     readings: set[str] = {*facts.of_text(case.desk.policy).readings, *facts.of_result(tools).readings}
     for message, call, result in _steps_of(case.conversation.messages):
         if isinstance(message, AssistantMessage):
             stated = facts.of_text(message.content) if call is None else facts.of_value(call.arguments)
-            invented = stated.invented_beside(readings)
+            invented = [
+                one for one in stated.invented_beside(readings) if call is not None or not _counts(one, largest)
+            ]
             if invented:
                 what = "says" if call is None else f"calls {call.name} with"
                 named = ", ".join(dict.fromkeys(fact.text for fact in invented[:_MOST_NAMED]))
@@ -223,6 +227,24 @@ def _ungrounded(case: Case) -> Iterator[Reason]:
             readings |= facts.of_text(message.content).readings
         if result is not None:
             readings |= facts.of_result(result.content).readings
+            largest = max(largest, _size(result.content))
+
+
+def _counts(fact: facts.Fact, most: int) -> bool:
+    return fact.kind == "number" and fact.text.isdigit() and int(fact.text) <= most
+
+
+def _size(text: str) -> int:
+    """How many things the longest list, or the largest object, of a result holds."""
+
+    def size(value: Any) -> int:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return max((len(inner), *map(size, inner)), default=0) if inner else 0
+
+    try:
+        return size(jsonio.loads(text))
+    except jsonio.JsonError:
+        return 0
 
 
 def _unanswered(case: Case) -> Iterator[Reason]:

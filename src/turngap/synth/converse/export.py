@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from turngap import jsonio
+from turngap.errors import StoreError
 from turngap.formats.writer import write_openai
 from turngap.synth.converse.account import Account, Made
 
@@ -23,7 +24,7 @@ def export(directory: Path, made: Sequence[Made], account: Account) -> tuple[int
     """Write the files; returns how many conversations were kept and left out.
 
     Raises:
-        UsageError: a file cannot be written.
+        StoreError, UsageError: a file cannot be written.
     """
     kept = write_openai(
         (one.conversation for one in made if one.kept and one.conversation is not None), directory / CONVERSATIONS
@@ -39,5 +40,9 @@ def export(directory: Path, made: Sequence[Made], account: Account) -> tuple[int
         ),
         directory / LEFT_OUT,
     )
-    jsonio.write_atomic(directory / ACCOUNT, jsonio.dumps(msgspec.to_builtins(account), indent=2) + "\n")
+    path = directory / ACCOUNT
+    try:
+        jsonio.write_atomic(path, jsonio.dumps(msgspec.to_builtins(account), indent=2) + "\n")
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     return kept, left

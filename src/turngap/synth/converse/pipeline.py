@@ -18,7 +18,7 @@ import msgspec
 
 from turngap import jsonio, models, users
 from turngap.config import ConverseConfig, ModelConfig, SynthConfig
-from turngap.data import Cause, Failure, Scenario, Task, Trajectory
+from turngap.data import Cause, Component, Failure, Scenario, Task, Trajectory
 from turngap.engines.base import Progress
 from turngap.engines.capture import capture
 from turngap.engines.local import run_units
@@ -161,9 +161,15 @@ async def _tasks(
         file = task_files.read(Path(config.tasks))
         store.agree("tasks", {"digest": file.digest})
         found = [task for task in file.tasks if task.scenario.value in config.scenarios]
-        if not found:
+        fit = [task for task in found if not _needs_reader(task, config)]
+        if len(fit) < len(found):
+            progress.note(
+                f"{len(found) - len(fit)} of {len(found)} tasks are passed over: judge reward cannot grade them, since "
+                "sentences count in them that only a model can check; other judges can (--judge)"
+            )
+        if not fit:
             raise UsageError(f"{config.tasks}: has no task of {', '.join(config.scenarios)} to talk about")
-        return found
+        return fit
     each = math.ceil(config.count / len(config.scenarios))
     made = SynthConfig(
         domain=config.domain or "",
@@ -181,6 +187,11 @@ async def _tasks(
             if candidate.task is not None:
                 by_kind[candidate.scenario.value].append(candidate.task)
     return [task for row in zip_longest(*by_kind.values()) for task in row if task is not None]
+
+
+def _needs_reader(task: Task, config: ConverseConfig) -> bool:
+    counted = Component.NL_ASSERTION in task.criteria.reward_basis and bool(task.criteria.nl_assertions)
+    return counted and any(judge.spec == "reward" for judge in config.judges)
 
 
 def _remarks(company: Company) -> Iterator[str]:
