@@ -47,8 +47,8 @@ def _passages(account: Account) -> Iterator[tuple[str, ...]]:
 
 def _lines(account: Account) -> Iterator[str]:
     found = account.agreement
-    if found is not None:
-        share = "-" if found.observed is None else f"{100 * found.observed:.1f}%"
+    if found is not None and found.observed is not None:
+        share = f"{100 * found.observed:.1f}%"
         if found.kappa is None or found.ci95 is None:
             yield f"Judges agree on {share} of {found.n}; kappa has no value where all say the same."
         else:
