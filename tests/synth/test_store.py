@@ -45,12 +45,22 @@ def test_what_is_put_is_read_back(tmp_path: Path) -> None:
 
 def test_more_may_be_asked_for_but_nothing_else(tmp_path: Path) -> None:
     """A directory goes on with other counts; other settings or another domain are refused and named."""
-    SynthStore.create(tmp_path, CONFIG, WHERE).close()
+    with SynthStore.create(tmp_path, CONFIG, WHERE) as store:
+        store.put_exploration(0, MADE)
     SynthStore.create(tmp_path, msgspec.structs.replace(CONFIG, count=5, explorations=9), WHERE).close()
     with pytest.raises(ConfigError, match="seed: 3 asked for, 0 stored"):
         SynthStore.create(tmp_path, msgspec.structs.replace(CONFIG, seed=3), WHERE)
     with pytest.raises(ConfigError, match="database: 'd2' asked for, 'd1' stored"):
         SynthStore.create(tmp_path, CONFIG, {**WHERE, "database": "d2"})
+
+
+def test_settings_that_nothing_was_made_with_bind_nobody(tmp_path: Path) -> None:
+    """After a slip in the settings was refused, the mended command needs no other directory."""
+    SynthStore.create(tmp_path, msgspec.structs.replace(CONFIG, people="usrs"), WHERE).close()
+    with SynthStore.create(tmp_path, CONFIG, WHERE) as store:
+        store.put_exploration(0, MADE)
+    with pytest.raises(ConfigError, match="people: 'usrs' asked for, None stored"):
+        SynthStore.create(tmp_path, msgspec.structs.replace(CONFIG, people="usrs"), WHERE)
 
 
 def test_one_process_writes(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from turngap.cli.synth_graph import graph
 from turngap.cli.synth_overlap import overlap
 from turngap.config import ModelConfig, SynthConfig
 from turngap.data import Scenario
-from turngap.errors import UsageError
+from turngap.errors import StoreError, UsageError
 from turngap.report.synth_card import card, synth_table
 from turngap.report.table import console
 from turngap.synth.account import account
@@ -37,6 +37,8 @@ synth.command("check")(check)
 synth.command("overlap")(overlap)
 
 CARD = "card.md"
+_MOST, _EACH = 1000, 20
+"""Explorations where none are asked for: in all, and for each task of a scenario."""
 _ALL = tuple(scenario.value for scenario in Scenario)
 
 
@@ -69,6 +71,8 @@ def make(
     api_key_env: Annotated[str, typer.Option(help="Variable that holds the server's key.")] = "OPENAI_API_KEY",
     temperature: Annotated[float, typer.Option(min=0, help="Of explorer and summariser.")] = 0.0,
     concurrency: Annotated[int, typer.Option(min=1, help="Explorations under way at once.")] = 8,
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds for one request.")] = 120.0,
+    give_up_after: Annotated[float, typer.Option(min=0, help="Seconds of retrying a request.")] = 600.0,
     cache: Annotated[Path | None, typer.Option(metavar="FILE", help="Call cache shared with other runs.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the account as JSON, nothing else.")] = False,
 ) -> None:
@@ -78,10 +82,7 @@ def make(
     or that a model's server failed; the same command goes on.
     """
     if context.invoked_subcommand is not None:
-        if domain is not None or output is not None:
-            raise UsageError(
-                f"options of the synthesis stand before {context.invoked_subcommand!r}; put them behind it"
-            )
+        _require_none_before(context)
         return
     if domain is None:
         raise UsageError("no domain: give --domain, e.g. retail or FILE.py (turngap list domains)")
@@ -95,13 +96,15 @@ def make(
             api_key_env=api_key_env,
             temperature=temperature,
             concurrency=concurrency,
+            timeout=timeout,
+            give_up_after=give_up_after,
         )
 
     config = SynthConfig(
         domain=domain,
         scenarios=_scenarios(scenario or ["all"]),
         count=n,
-        explorations=explorations or (1000 if n is None else 20 * n),
+        explorations=_enough(n) if explorations is None else explorations,
         explorer=asked(explorer),
         summariser=asked(summariser),
         scorer=None if scorer is None else asked(scorer),
@@ -134,7 +137,10 @@ def conclude(directory: Path, failed: int, *, as_json: bool) -> None:
         config = store.config
         found = account(store, tool_graph(config, domains.build(config.domain)))
         written = export(store)
-    jsonio.write_atomic(directory / CARD, card(found))
+    try:
+        jsonio.write_atomic(directory / CARD, card(found))
+    except OSError as error:
+        raise StoreError(f"{directory / CARD}: cannot be written: {error.strerror}") from None
     if as_json:
         typer.echo(jsonio.dumps({"synthesis": str(directory), **jsonio.loads(jsonio.encode(found))}, indent=2))
     else:
@@ -151,6 +157,17 @@ def conclude(directory: Path, failed: int, *, as_json: bool) -> None:
         )
     if failed or short:
         raise typer.Exit(1)
+
+
+def _enough(n: int | None) -> int:
+    return _MOST if n is None else max(_EACH * n, 1)
+
+
+def _require_none_before(context: typer.Context) -> None:
+    """Options before a verb of the group would be lost in silence."""
+    # By name: newer Typer has a copy of this enumeration of Click's.
+    if any(getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE" for name in context.params):
+        raise UsageError(f"options stand before {context.invoked_subcommand!r}; put them behind it")
 
 
 def _scenarios(names: list[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The files that a synthesis is made for: ``tasks.json``, ``trajectories.jsonl``, and its explorations as a bank.
+"""The files that a synthesis is made for: ``tasks.json`` and ``trajectories.jsonl``.
 
 Tasks are those of tau2-bench's form with turngap's parts beside them; trajectories are recordings of the reference
 agent at each task, as `turngap eval` and `turngap examples` read them, under the tasks' ids and in their order. Each
@@ -8,11 +8,11 @@ file appears when it is complete.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from turngap import domains, live
 from turngap.config import SynthConfig
 from turngap.data import Conversation, Task, Trajectory
+from turngap.errors import StoreError
 from turngap.formats import tasks as task_files
 from turngap.formats.writer import write_openai
 from turngap.synth.plan import Candidate
@@ -37,12 +37,16 @@ def export(store: SynthStore) -> int:
     """Write the files into the synthesis's directory; returns how many tasks they hold.
 
     Raises:
-        UsageError: a file cannot be written.
+        StoreError, UsageError: a file cannot be written.
     """
     config = store.config
     domain = domains.build(config.domain)
     tasks = [candidate.task for candidate in kept(store, config) if candidate.task is not None]
-    task_files.write(store.directory / TASKS, tasks)
+    path = store.directory / TASKS
+    try:
+        task_files.write(path, tasks)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
 
     def recordings() -> Iterator[Conversation]:
         for candidate in kept(store, config):
@@ -51,8 +55,3 @@ def export(store: SynthStore) -> int:
 
     write_openai(recordings(), store.directory / TRAJECTORIES)
     return len(tasks)
-
-
-def files(directory: Path) -> tuple[Path, Path]:
-    """Where tasks and trajectories of a synthesis stand."""
-    return directory / TASKS, directory / TRAJECTORIES

@@ -173,6 +173,10 @@ class SynthStore:
         # As it would be stored, where a tuple is a list.
         found = settings.differences(_plain(pack(asked)), self._fact(key))
         if found:
+            if self._database.row("SELECT 1 FROM exploration LIMIT 1") is None:
+                # Nothing was made with the other settings: they were refused for a slip of the pen, it may be.
+                self._database.write("UPDATE fact SET body = ? WHERE key = ?", (pack(asked), key))
+                return
             raise ConfigError(
                 f"{self.directory}: holds a synthesis with other {key}: {'; '.join(found)}; "
                 "name another directory with -o, or use what is stored"
