@@ -207,7 +207,12 @@ class _Summary:
     def _left(self, part: int, told: set[str], line: _Line) -> Iterator[str]:
         """Sentences for values of look-ups that nothing else tells."""
         here = self._outline.parts[part]
+        asked = [wish.fact.step for wish in here.wishes if wish.fact is not None]
+        # Where something is reckoned, it takes whatever was looked up before.
+        reckoned = [step for step in asked if here.plan.steps[step].kind != "read"]
         for telling in here.tellings:
+            if telling.step not in asked and not any(telling.step < step for step in reckoned):
+                continue
             known = _key(telling.slot, telling.value) in told or mentions(line.text, spell(telling.value))
             if here.plan.steps[telling.step].kind == "read" and not known:
                 yield self._speeches[part].answer(telling.step, telling.slot)
