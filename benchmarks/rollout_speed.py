@@ -7,7 +7,7 @@ of the user. What counts are CPU seconds, so turns per second are those of one c
 
 * the loop alone: tau2's ``Orchestrator.run`` beside `turngap.episode.play`, worlds built before the clock starts;
 * the whole trial: a world, the loop, the evaluation. Of tau2 what its ``run_task`` does (environment, agent, user,
-  orchestrator, ``evaluate_simulation`` with all that needs no model); of turngap `protocols.rollout.run` and the grader
+  orchestrator, ``evaluate_simulation`` with all that needs no model); of turngap `live.run` and the grader
   with all its components and symptoms: in ``retail`` on the same database, and in ``tau2:retail``, where tau2's own
   tools run and its evaluator gives its own figure too;
 * the whole run: the same in ``retail`` with every trial committed to a run directory, floors and scores included.
@@ -49,7 +49,7 @@ from typing import Any
 
 import msgspec
 
-from turngap import domains
+from turngap import domains, live
 from turngap.config import ModelConfig, RolloutConfig, TaskConfig
 from turngap.data import (
     Acted,
@@ -65,11 +65,12 @@ from turngap.data import (
 )
 from turngap.domains import LiveDomain
 from turngap.engines.base import Quiet
+from turngap.episode import Brief
 from turngap.formats import tasks as task_files
 from turngap.grading.grader import RewardGrader
+from turngap.live import Place, Played
 from turngap.models import build
-from turngap.protocols import rollout, trials
-from turngap.protocols.rollout import Place, Played
+from turngap.protocols import trials
 from turngap.protocols.trials import Cast
 from turngap.runs.store import RunStore
 from turngap.users.scripted import ScriptedSimulator
@@ -162,7 +163,7 @@ def written(domain: LiveDomain, tasks: Sequence[Task]) -> dict[str, Script]:
     async def play() -> dict[str, Script]:
         found = {}
         for task in tasks:
-            played = await rollout.run(model, place, task, 0)
+            played = await live.run(model, place, task, 0)
             assert isinstance(played, Played), played
             found[task.id] = script(task, played.trajectory)
         return found
@@ -200,7 +201,7 @@ class Ours:
             spent = 0.0
             for task in self.tasks:
                 world = self.place.domain.world(0, task.initial_state)
-                brief = rollout.Brief(
+                brief = Brief(
                     conversation=task.id,
                     policy=self.place.domain.policy,
                     tools=tuple(tool.spec for tool in self.place.domain.tools),
@@ -209,7 +210,7 @@ class Ours:
                     task=task,
                 )
                 began = time.process_time()
-                await rollout.play(self.agent, self.place.simulator.user(Given(task)), world, brief)
+                await play(self.agent, self.place.simulator.user(Given(task)), world, brief)
                 spent += time.process_time() - began
             return spent
 
@@ -221,7 +222,7 @@ class Ours:
         async def play() -> list[float]:
             found = []
             for task in self.tasks:
-                played = await rollout.run(self.agent, self.place, task, 0)
+                played = await live.run(self.agent, self.place, task, 0)
                 assert isinstance(played, Played), played
                 reward = await self.grader.grade(task, self.place.domain, played.trajectory, played.world)
                 found.append(reward.value)

@@ -25,9 +25,9 @@ from turngap.engines import Quiet
 from turngap.errors import StoreError, UsageError
 from turngap.formats import tasks as task_files
 from turngap.grading.grader import RewardGrader
+from turngap.live import rebuild
 from turngap.models import Request
 from turngap.models.scripted import Answer, ScriptedModel
-from turngap.protocols.rollout import rebuild
 from turngap.protocols.taskset import chosen
 from turngap.protocols.trials import Cast, perform
 from turngap.runs.store import RunStore

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turngap.data import Category, Cause, Failure, ToolCall, ToolMessage
-from turngap.domains.api import Domain, Record, State, StateError, Table, assertion, check, generic, read, write
+from turngap.domains.api import Domain, Done, Record, State, StateError, Table, assertion, check, generic, read, write
 from turngap.domains.live import LiveWorld
+from turngap.engines.capture import capture
 from turngap.errors import DataFault, DomainFault, HarnessFault, UsageError
-from turngap.protocols.capture import capture
 
 
 def _desk(*tools: Any, **changed: Any) -> Domain:
@@ -609,10 +609,25 @@ def test_worlds_of_other_kinds_are_not_compared() -> None:
     class Other(LiveWorld):
         """A world without content."""
 
-        reply = digest = diff = changes = fork = snapshot = restore = None  # type: ignore[assignment]
+        reply = digest = diff = changes = content = fork = snapshot = restore = None  # type: ignore[assignment]
 
     with pytest.raises(UsageError, match="cannot be compared"):
         domain().world().diff(Other())
+
+
+def test_the_content_of_a_world_is_a_copy_in_json_values() -> None:
+    """All tables and fields as they are now: sets in order, amounts as numbers, and nothing that reaches the world."""
+    world = domain().world()
+    world.call(call("pay", booking_id="BK-7", amount=12.5))
+    content = world.content()
+    assert content["bookings"]["BK-7"]["deposit"] == 12.5
+    assert content["bookings"]["BK-1042"]["tags"] == ["dog", "late", "pier 4"]
+    assert content["papers"] == database()["papers"]
+    assert content[""]["today"] == "2031-05-01"
+    content["bookings"]["BK-7"]["notes"].append("scribbled")
+    del content["papers"]
+    assert world.content()["bookings"]["BK-7"]["notes"] == []
+    assert world.content()["papers"] == database()["papers"]
 
 
 # --- the rest of a domain ------------------------------------------------------------------------------------------
@@ -624,6 +639,35 @@ def test_checks_tell_what_the_policy_forbids() -> None:
     assert world.breaches(call("cancel", booking_id="BK-7")) == ("past bookings stay as they are",)
     assert world.breaches(call("cancel", booking_id="BK-1042")) == ()
     assert world.call(call("cancel", booking_id="BK-7")).content == "cancelled"
+
+
+def test_a_check_may_look_back() -> None:
+    """One with a third parameter sees the calls before with their results, and is asked only where they are known."""
+
+    @check
+    def looked_up_first(desk: Desk, call: ToolCall, before: Sequence[Done]) -> str | None:
+        """A booking is looked up before it is moved."""
+        seen = [one.result.content for one in before if one.call.name == "get_booking" and not one.result.error]
+        return None if call.name != "move_booking" or seen else "look a booking up before you change it"
+
+    world = domain(rules=[looked_up_first]).world()
+    move, look = (
+        call("move_booking", booking_id="BK-1042", date="2031-05-03"),
+        call("get_booking", booking_id="BK-1042"),
+    )
+    assert world.breaches(move) == ()
+    assert world.breaches(move, []) == ("look a booking up before you change it",)
+    assert world.breaches(move, [Done(call=look, result=world.call(look))]) == ()
+
+
+def test_a_check_with_too_few_parameters_is_refused() -> None:
+    """When it is defined, not when it is asked."""
+    with pytest.raises(UsageError, match="blind: a check takes the state, the call and, if it likes, what was done"):
+
+        @check
+        def blind(desk: Desk) -> str | None:
+            """See no call."""
+            return None
 
 
 def test_assertions_look_at_a_world() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turngap.judges.reply import Answer, Unreadable, read
+from turngap.judges.reply import Answer, Unreadable, read, read_object
 
 PASS = '{"success": true, "failure_category": "none", "rationale": "It looks the booking up first."}'
 FAIL = '{"success": false, "failure_category": "wrong date", "rationale": "Says 3 May."}'
@@ -107,3 +107,17 @@ def test_whatever_the_rationale_holds(rationale: str, success: bool) -> None:
 def test_no_reply_breaks_the_reader(text: str) -> None:
     """Any text is either an answer or a reason."""
     assert isinstance(read(text), Answer | Unreadable)
+
+
+def test_any_object_is_read_with_the_same_tolerance() -> None:
+    """Fences, prose and reasoning around it; the last of several; half of one is none."""
+    assert read_object('{"a": 1}') == {"a": 1}
+    assert read_object('<think>{"b": 2}</think>Sure:\n```json\n{"a": {"c": "}"}}\n```') == {"a": {"c": "}"}}
+    assert read_object('First {"a": 1}, no: {"a": 2}') == {"a": 2}
+    for text, reason in (
+        ("", "it was empty"),
+        ("<think>{}</think>", "it held reasoning only"),
+        ('{"a": ', "its JSON object was not complete"),
+        ("none", "it held no JSON object"),
+    ):
+        assert read_object(text) == Unreadable(reason)

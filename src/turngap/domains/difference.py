@@ -50,6 +50,14 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}… ({len(text)} characters)"
 
 
+def content(state: State) -> dict[str, dict[str, Any]]:
+    """All records of a state as JSON values, in its order: table -> key -> record; fields stand under `FIELDS`."""
+    tables = {
+        name: {key: _json(thaw(record)) for key, record in table.items()} for name, table in state.contents().items()
+    }
+    return {name: table for name, table in tables.items() if table or name != FIELDS}
+
+
 def differences(before: State, after: State) -> tuple[Difference, ...]:
     """Every difference, in the order of tables, then by key and path.
 

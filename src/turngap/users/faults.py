@@ -107,6 +107,12 @@ def examine(
     return tuple(sorted(found, key=lambda lapse: (lapse.turn, order.index(lapse.kind))))
 
 
+def recital(words: str, instructions: str) -> str:
+    """The first ten words in a row that a message has in common with instructions that say "you"; empty without any."""
+    recitals = _recitals(instructions)
+    return " ".join(next((run for run in _runs(_plain(words)) if run in recitals), ()))
+
+
 def is_user_error(lapses: Iterable[Lapse]) -> bool:
     """Whether a trial with these lapses says nothing reliable about the agent."""
     return any(not lapse.mended for lapse in lapses)
@@ -205,7 +211,7 @@ def _waits(words: Sequence[str], earlier: _Turn) -> bool:
 
 def _breaks(turns: Sequence[_Turn], task: Task) -> Iterator[Lapse]:
     told = task.instructions
-    recitals = _recitals(f"{told.reason}\n{told.known}\n{told.unknown}\n{told.further}\n{task.persona}")
+    instructions = f"{told.reason}\n{told.known}\n{told.unknown}\n{told.further}\n{task.persona}"
     for turn in turns:
         text = turn.text.replace("\u2019", "'")
         for kind, pattern in (
@@ -215,10 +221,9 @@ def _breaks(turns: Sequence[_Turn], task: Task) -> Iterator[Lapse]:
         ):
             if match := pattern.search(text):
                 yield Lapse(kind=kind, turn=turn.number, detail=f"says {_cut(text[max(match.start() - 20, 0) :])}")
-        words = _plain(text)
-        recited = next((run for run in _runs(words) if run in recitals), None)
-        if recited is not None:
-            detail = f"recites its instructions: {' '.join(recited)}"
+        recited = recital(text, instructions)
+        if recited:
+            detail = f"recites its instructions: {recited}"
             yield Lapse(kind=LapseKind.INSTRUCTIONS_LEAK, turn=turn.number, detail=detail)
 
 

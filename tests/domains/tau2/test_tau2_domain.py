@@ -237,3 +237,16 @@ def test_an_assertion_about_what_is_not_there_does_not_hold(mock: Tau2Domain) ->
     assert not mock.holds(world, "assert_task_status", wanted)
     world.call(_call("create_task", user_id="user_1", title="x"))
     assert mock.holds(world, "assert_task_status", wanted)
+
+
+def test_the_content_of_a_world_is_tau2_s_database_now(mock: Tau2Domain) -> None:
+    """Tables by record id, as JSON values, with what calls have changed, and the caller's own to change."""
+    world = mock.world()
+    world.call(_call("update_task_status", **_DONE))
+    content = world.content()
+    assert content["tasks"]["task_1"]["status"] == "completed"
+    assert content["users"] == {
+        key: user.model_dump(mode="json") for key, user in mock.environment().tools.db.users.items()
+    }
+    content["tasks"].clear()
+    assert world.content()["tasks"]

@@ -20,7 +20,7 @@ from turngap import jsonio
 from turngap.data import Category, ToolCall, ToolMessage
 from turngap.data.task import Side
 from turngap.domains.blame import TIME_LIMIT, UNKNOWN_OUTCOME, Blame, fault
-from turngap.domains.difference import Difference, differences
+from turngap.domains.difference import Difference, content, differences
 from turngap.domains.limit import TimeUp, within
 from turngap.domains.live import Kind, LiveWorld, Reply
 from turngap.domains.state import State
@@ -112,6 +112,10 @@ class Tau2World(LiveWorld):
     def changes(self) -> tuple[Difference, ...]:
         """What is different now from when the world was made."""
         return differences(self._start, self.state)
+
+    def content(self) -> dict[str, dict[str, Any]]:
+        """All that it holds now, as JSON values. See `LiveWorld.content`."""
+        return content(self.state)
 
     def fork(self) -> Tau2World:
         """Another world with the same content and the same beginning."""
