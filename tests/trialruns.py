@@ -7,9 +7,11 @@ from pathlib import Path
 
 from turngap.config import AuditConfig, ModelConfig, RolloutConfig, TaskConfig
 from turngap.data import Cause, Failure, Score, Trajectory
-from turngap.data.task import Scenario, Task
+from turngap.data.task import Action, Criteria, Scenario, Task
 from turngap.runs.store import RunStore
 
+ASKING = Criteria(communicate=("a fact",), actions=(Action(name="move"),))
+"""What the tasks of a run are held against unless told otherwise."""
 ENDPOINT = Failure(cause=Cause.ENDPOINT, reason="503 after 5 attempts", kind="EndpointError")
 
 Marks = Mapping[str, Sequence[float | str | None]]
@@ -43,9 +45,10 @@ def trial_run(
     scenarios: Mapping[str, str] | None = None,
     trials: int | None = None,
     audit: Marks | None = None,
+    criteria: Mapping[str, Criteria] | None = None,
 ) -> RunStore:
     """An open, finished run with these scores; trials of `marks` that took place have an empty trajectory."""
-    scenarios = scenarios or {}
+    scenarios, criteria = scenarios or {}, criteria or {}
     config = RolloutConfig(
         domain="boats",
         tasks=TaskConfig(path="tasks.json"),
@@ -54,7 +57,10 @@ def trial_run(
         audit=AuditConfig(user=ModelConfig(spec="llm/openai/heron")) if audit else None,
     )
     store = RunStore.create(directory, config)
-    store.add_tasks([Task(id=task, scenario=Scenario(scenarios.get(task, "general"))) for task in marks])
+    store.add_tasks(
+        Task(id=task, scenario=Scenario(scenarios.get(task, "general")), criteria=criteria.get(task, ASKING))
+        for task in marks
+    )
     for scorer, given in (("reward", marks), ("audit", audit or {})):
         rows = [
             score(task, trial, mark, scenario=scenarios.get(task, "general"))

@@ -144,7 +144,7 @@ def test_an_unfinished_run_is_undecided(tmp_path: Path, state: str) -> None:
 def test_units_without_a_score_leave_it_undecided(tmp_path: Path) -> None:
     """A run that lacks scores for part of its data is partial, whatever its state says."""
     run = make(tmp_path / "run", strict=outcomes(5), workflow=outcomes(4))
-    assert _ruling(run, min=0.1).reason == "the run is partial: no score yet for 1 units of workflow"
+    assert _ruling(run, min=0.1).reason == "the run is partial: no score yet for 1 unit of workflow"
     assert _ruling(run, metric="strict.exact", min=0.1).outcome is PASS
 
 

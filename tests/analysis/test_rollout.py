@@ -10,9 +10,12 @@ import pytest
 from rich.console import Console
 from trialruns import score, trial_run
 
-from turngap.analysis.rollout import summarise, to_document
+from turngap.analysis.rollout import Spent, summarise, to_document
 from turngap.data import Trajectory
+from turngap.data.task import Criteria
 from turngap.report.rollout_table import rollout_table
+
+NOTHING = Criteria()
 
 
 def _shown(summary: object) -> str:
@@ -27,7 +30,7 @@ def test_one_success_among_errors_is_shown_as_one(tmp_path: Path) -> None:
     with trial_run(tmp_path / "run", marks) as store:
         summary = summarise(store)
     figure = summary.metrics["pass^1"]
-    assert (figure.value, figure.n, figure.ci95) == (1.0, 1, pytest.approx((0.2065, 1.0), abs=1e-3))
+    assert (figure.value, figure.n, figure.ci95) == (1.0, 1, pytest.approx((0.025, 1.0)))
     assert summary.n == {"tasks": 10, "trials": 40, "valid": 1, "errored": 39, "user_errors": 0, "missing": 0}
     assert summary.left_out["pass^1"] == 9 and summary.unmeasured == tuple(f"t{task}" for task in range(1, 10))
     assert summary.metrics["pass^2"].value is None
@@ -69,15 +72,31 @@ def test_what_counted_and_what_was_only_observed_stay_apart(tmp_path: Path) -> N
         store.replace_scores("reward", [score("a", 0, 1.0, **values)])
         summary = summarise(store)
     assert summary.components == {
-        "action": {"counted": 0, "observed": 1},
-        "communicate": {"counted": 1, "observed": 0},
-        "db": {"counted": 1, "observed": 0},
+        "action": {"counted": 0, "observed": 1, "vacuous": 0},
+        "communicate": {"counted": 1, "observed": 0, "vacuous": 0},
+        "db": {"counted": 1, "observed": 0, "vacuous": 0},
     }
     assert "reward.action" not in summary.metrics and summary.metrics["observed.action"].value == 0.0
     lines = _shown(summary).splitlines()
     heading = next(at for at, line in enumerate(lines) if "looked at, not counted" in line)
     row = next(at for at, line in enumerate(lines) if "observed.action" in line)
     assert heading < row and "reference actions done (not" in lines[row]
+
+
+def test_trials_whose_task_asks_for_nothing_are_counted_apart(tmp_path: Path) -> None:
+    """An agent that tells nobody anything fails every task with a fact to tell, and is praised for none without."""
+    with trial_run(
+        tmp_path / "run", {"a": [0.0], "b": [1.0], "c": [1.0]}, criteria={"b": NOTHING, "c": NOTHING}
+    ) as store:
+        rows = [
+            score(task, 0, mark, **{"reward.communicate": mark}) for task, mark in (("a", 0.0), ("b", 1.0), ("c", 1.0))
+        ]
+        store.replace_scores("reward", rows)
+        summary = summarise(store)
+    assert summary.metrics["reward.communicate"].value == 0.0 and summary.metrics["reward.communicate"].n == 1
+    assert summary.components["communicate"] == {"counted": 1, "observed": 0, "vacuous": 2}
+    assert summary.metrics["reward"].value == pytest.approx(2 / 3)
+    assert "(2 trials ask for none)" in _shown(summary)
 
 
 def test_scenarios_have_rows_of_their_own(tmp_path: Path) -> None:
@@ -136,11 +155,15 @@ def test_tau2_s_own_figures_and_the_trials_that_differ(tmp_path: Path) -> None:
 def test_costs_and_latency_stand_with_their_task(tmp_path: Path) -> None:
     """Means over the trials that took place; a dash where no price is known."""
     with trial_run(tmp_path / "run", {"a": [1.0, 0.0], "b": [1.0, "endpoint"]}) as store:
-        costs = {"steps": 4.0, "seconds": 2.0, "answer_seconds": 0.25, "tokens": 100.0, "cost": 0.5}
+        costs = {"steps": 4.0, "seconds": 2.0, "answer_seconds": 0.25, "tokens": 100.0, "user_tokens": 8.0, "cost": 0.5}
         twice = {name: 2 * value for name, value in costs.items()}
         rows = [score("a", 0, 1.0, **costs), score("a", 1, 0.0, **twice), score("b", 0, 1.0), score("b", 1, "endpoint")]
         store.replace_scores("reward", rows)
-        first, second = summarise(store).per_task
+        summary = summarise(store)
+    first, second = summary.per_task
+    assert (first.user_tokens, second.user_tokens) == (12.0, None)
+    assert summary.spending["agent"] == Spent(tokens=300, cost=1.5)
+    assert summary.spending["user"] == Spent(tokens=24, cost=None)
     assert (first.steps, first.seconds, first.answer_seconds, first.tokens) == (6.0, 3.0, 0.375, 150.0)
     assert (first.cost, first.user_cost, first.successes, first.trials) == (0.75, None, 1, 2)
     assert (second.cost, second.errored, second.trials) == (None, 1, 1)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from trialruns import score
 
 from turngap.analysis.figure import compute
-from turngap.analysis.trial import counted, grid, measure_of
+from turngap.analysis.trial import asked_for, counted, grid, measure_of, shown_hats
 from turngap.data import Figure, Score
+from turngap.data.task import Criteria, Task
 from turngap.errors import HarnessFault
 
 
@@ -64,7 +65,11 @@ def test_user_errors_are_out_of_the_figure_and_in_its_twin() -> None:
     assert _figure(scores, "reward.all")[0].n == 3
     rate = _figure(scores, "user_error")
     assert (rate[0].value, rate[0].n, rate[2]) == (pytest.approx(1 / 3), 3, 1)
-    assert _figure(scores, "pass^1")[2] == 2
+    # What could not be measured, and what the user spoiled, are counted apart: both in trials.
+    measure = measure_of("pass^1")
+    assert measure is not None
+    found = counted(grid(scores), measure, {"A": "general", "B": "general"})
+    assert (found.trials, found.errored, found.spoiled) == (4, 1, 1)
 
 
 def test_components_and_scenarios_have_figures_of_their_own() -> None:
@@ -79,6 +84,39 @@ def test_components_and_scenarios_have_figures_of_their_own() -> None:
     assert _figure(scores, "reward.action")[0] == Figure(value=None, n=0)
     assert _figure(scores, "pass^1[ambiguous]")[0].value == 0.0
     assert _figure(scores, "reward.db[general]")[0].value == 1.0
+
+
+def test_a_component_is_over_tasks_that_have_something_for_it() -> None:
+    """Telling nobody anything is no merit where nothing was to be told; a wanted database every task has."""
+    told = {"reward.db": 1.0, "reward.communicate": 1.0, "reward.nl_assertion": 1.0, "reward.constraint": 1.0}
+    missed = {**told, "reward.communicate": 0.0}
+    asked = {"A": asked_for(Task(id="A")), "B": asked_for(Task(id="B", criteria=Criteria(communicate=("10",))))}
+    rows = grid([score("A", 0, 1.0, **told), score("B", 0, 0.0, **missed)], asked)
+    assert rows[0].vacuous == ("communicate", "nl_assertion", "constraint")
+    values = {}
+    for name in ("reward.communicate", "reward.db", "reward.nl_assertion", "reward"):
+        measure = measure_of(name)
+        assert measure is not None
+        figure = compute(measure, counted(rows, measure, {"A": "general", "B": "general"}).units, seed=0)
+        values[name] = (figure.value, figure.n)
+    assert values == {
+        "reward.communicate": (0.0, 1),
+        "reward.db": (1.0, 2),
+        "reward.nl_assertion": (None, 0),
+        "reward": (0.5, 2),
+    }
+
+
+def test_of_many_k_a_table_has_the_powers_of_two_and_the_last() -> None:
+    """All of a few; more would fill the screen."""
+    assert [shown_hats(most) for most in (0, 1, 5, 6, 16, 20)] == [
+        [1],
+        [1],
+        [1, 2, 3, 4, 5],
+        [1, 2, 4, 6],
+        [1, 2, 4, 8, 16],
+        [1, 2, 4, 8, 16, 20],
+    ]
 
 
 def test_only_names_of_figures_are_figures() -> None:

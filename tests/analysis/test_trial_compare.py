@@ -23,7 +23,7 @@ def test_trials_are_paired_by_task_and_number(tmp_path: Path) -> None:
     with trial_run(tmp_path / "a", _BAD) as old, trial_run(tmp_path / "b", dict(reversed(_GOOD.items()))) as new:
         found = compare([old, new])
     figures = {figure.name: figure for figure in found.contrasts[0].figures}
-    assert set(figures) == {"pass^1", "reward", "reward.db", "reward.communicate", "user_error"}
+    assert set(figures) == {"pass^1", "pass^2", "reward", "user_error"}
     assert figures["pass^1"].difference.value == pytest.approx(1 - 5 / 30)
     assert (figures["pass^1"].difference.n, figures["reward"].difference.n) == (30, 60)
     assert found.contrasts[0].verdict == "pass^1 +83.3, reward +83.3: more trials succeed"

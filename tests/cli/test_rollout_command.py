@@ -304,11 +304,11 @@ def test_ids_of_several_lines_break_no_table(tmp_path: Path, capsys: Any) -> Non
     """What a task is called stays within its row, and a note within its line."""
     path = tmp_path / "tasks.json"
     odd = msgspec.structs.replace(boats.task(1), id="first\nsecond", criteria=Criteria(reward_basis=()))
-    task_files.write(path, [odd, boats.task(2)])
-    assert _rollout(path, tmp_path / "run", "--trials", "2") == 0
+    task_files.write(path, [odd, msgspec.structs.replace(boats.task(2), id="third\nfourth")])
+    assert _rollout(path, tmp_path / "run", "--trials", "2", model="baseline/transfer") == 0
     shown = capsys.readouterr()
-    (row,) = [line for line in shown.out.splitlines() if "second" in line and "2/2" in line]
-    assert row.startswith(f"first{SHOWN}second")
+    (row,) = [line for line in shown.out.splitlines() if "fourth" in line and "0/2" in line]
+    assert row.startswith(f"third{SHOWN}fourth")
     (note,) = [line for line in shown.err.splitlines() if "second" in line]
     assert f"first{SHOWN}second (the reward counts nothing" in note
 

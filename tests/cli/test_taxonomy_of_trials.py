@@ -10,7 +10,10 @@ import boats
 import pytest
 
 from turngap.cli.main import execute
+from turngap.data import Cause, Failure
+from turngap.data.reward import Reward
 from turngap.formats import tasks as task_files
+from turngap.runs.store import RunStore
 
 
 @pytest.fixture
@@ -50,3 +53,25 @@ def test_a_kind_or_task_is_shown_with_its_evidence(run: Path, capsys: Any) -> No
     assert execute(["taxonomy", str(run), "--show", "nonsense"]) == 2
     assert "missing_write" in capsys.readouterr().err
     assert execute(["taxonomy", str(run), "--judge", "openai/x"]) == 2
+
+
+def test_errored_and_good_tasks_are_told_apart(run: Path, capsys: Any) -> None:
+    """The task of an errored trial has the reason, one without any fault says so, and an unfinished run is told of."""
+    failure = Failure(cause=Cause.ENDPOINT, reason="503 after 5 attempts", kind="EndpointError")
+    with RunStore.open(run, write=True) as store:
+        store.trials.put("move-2", 0, failure)
+        for trial, result in ((0, failure), (1, Reward(value=1.0))):
+            store.trials.put_reward("move-2", trial, result, "key")
+        for trial in (0, 1):
+            store.trials.put_reward("move-1", trial, Reward(value=1.0), "key")
+        store.set_note("state", "started")
+    capsys.readouterr()
+    assert execute(["taxonomy", str(run)]) == 0
+    assert "4 trials: 3 succeeded, 0 failed, 1 errored" in capsys.readouterr().out
+    assert execute(["taxonomy", str(run), "--show", "move-2"]) == 0
+    out = capsys.readouterr().out
+    assert "move-2, trial 0: errored, endpoint (EndpointError)" in out and "is not finished" in out
+    assert execute(["taxonomy", str(run), "--show", "move-1"]) == 0
+    assert "task move-1: nothing went wrong" in capsys.readouterr().out
+    assert execute(["taxonomy", str(run), "--show", "errored", "--json"]) == 0
+    assert [one["reason"] for one in json.loads(capsys.readouterr().out)["lost"]] == ["503 after 5 attempts"]

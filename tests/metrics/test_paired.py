@@ -19,7 +19,6 @@ from turngap.metrics.paired import (
     difference_of,
     holm,
     mcnemar,
-    no_difference,
     paired_difference,
     sign_flip,
     spread,
@@ -50,16 +49,17 @@ def test_impossible_counts_are_refused() -> None:
     """Negative counts and sequences of unequal length are errors."""
     with pytest.raises(ValueError, match="-1 gained"):
         mcnemar(-1, 2)
-    for function in (paired_difference, sign_flip):
-        with pytest.raises(ValueError, match="2 and 1 values"):
-            function([1, 2], [1], ["a", "b"], seed=0)
+    with pytest.raises(ValueError, match="2 and 1 values"):
+        paired_difference([1, 2], [1], ["a", "b"])
+    with pytest.raises(ValueError, match="2 and 1 values"):
+        sign_flip([1, 2], [1], ["a", "b"], seed=0)
     with pytest.raises(ValueError, match="1 clusters"):
         spread([1, 0], [1, 0], ["a"])
 
 
 def test_sta_07_nothing_to_compare() -> None:
     """STA-07: without pairs there is no difference, no interval, no p-value and no number to need; never NaN."""
-    assert paired_difference([], [], [], seed=0) == Difference(value=None, n=0, clusters=0)
+    assert paired_difference([], [], []) == Difference(value=None, n=0, clusters=0)
     assert sign_flip([], [], [], seed=0) is None
     assert spread([], [], []) is None
     assert spread([1.0], [0.0], ["a"]) is None
@@ -70,28 +70,29 @@ def test_sta_07_nothing_to_compare() -> None:
 
 def test_pairs_that_never_differ_are_no_certainty() -> None:
     """Where no pair differs the interval is as wide as so many conversations allow, and holds zero."""
-    found = paired_difference([1.0] * 20, [1.0] * 20, range(20), seed=0)
+    found = paired_difference([1.0] * 20, [1.0] * 20, range(20))
+    exact = stats.binomtest(0, 20).proportion_ci().high
     assert found.value == 0
-    assert found.ci95 == no_difference(20)
-    assert found.ci95 is not None
-    assert found.ci95[1] == pytest.approx(stats.binomtest(0, 20).proportion_ci(method="wilson").high)
+    assert found.ci95 == pytest.approx((-exact, exact))
     assert not found.clear
     assert sign_flip([1.0] * 20, [1.0] * 20, range(20), seed=0) == 1.0
 
 
-def test_pairs_that_all_differ_are_no_certainty() -> None:
-    """Where every pair is lost the interval ends at the Wilson bound of so many conversations, and likewise for gains."""
-    least = stats.binomtest(20, 20).proportion_ci(method="wilson").low
-    lost = paired_difference([1.0] * 20, [0.0] * 20, range(20), seed=0)
-    assert lost.ci95 == pytest.approx((-1.0, -least))
-    assert paired_difference([0.0] * 20, [1.0] * 20, range(20), seed=0).ci95 == pytest.approx((least, 1.0))
+@settings(deadline=None)
+@given(st.integers(0, 25), st.integers(0, 25), st.integers(0, 25))
+def test_the_interval_and_mcnemars_exact_test_agree(gained: int, lost: int, same: int) -> None:
+    """With one binary pair in each conversation zero is left out exactly where the test's p is below 0.05."""
+    first = [0.0] * gained + [1.0] * lost + [1.0] * same
+    second = [1.0] * gained + [0.0] * lost + [1.0] * same
+    found = paired_difference(first, second, range(len(first)))
+    assert found.clear == (mcnemar(gained, lost).p < 0.05)
 
 
 def test_a_single_conversation_says_nothing() -> None:
     """All pairs in one conversation: the difference is known, how others would differ is not."""
-    found = paired_difference([0.0] * 5, [1.0] * 5, ["a"] * 5, seed=0)
+    found = paired_difference([0.0] * 5, [1.0] * 5, ["a"] * 5)
     assert found.value == 1
-    assert found.ci95 == (-1.0, 1.0)
+    assert found.ci95 == pytest.approx((-0.95, 1.0))
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 4)), min_size=1, max_size=9))
@@ -169,16 +170,18 @@ def _clustered(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("conversations", [15, 80])
-def test_the_interval_covers_the_truth_in_93_to_97_of_100(conversations: int) -> None:
-    """On clustered decisions with known truth the nominal 95% interval covers 93% to 97%, also with few of them."""
+@pytest.mark.parametrize("conversations", [4, 15, 80])
+def test_the_interval_covers_the_truth_in_95_of_100_at_least(conversations: int) -> None:
+    """On clustered decisions with known truth the nominal 95% interval covers no less, and is not much too wide."""
     chance = np.random.default_rng(5)
     effect, covered, rounds = 0.12, 0, 1000
-    for seed in range(rounds):
-        found = paired_difference(*_clustered(chance, effect, conversations), seed=seed)
+    for _ in range(rounds):
+        found = paired_difference(*_clustered(chance, effect, conversations))
         assert found.ci95 is not None
         covered += found.ci95[0] <= effect <= found.ci95[1]
-    assert 0.93 <= covered / rounds <= 0.97, covered / rounds
+    assert covered / rounds >= 0.95, covered / rounds
+    if conversations == 80:
+        assert covered / rounds <= 0.99, covered / rounds
 
 
 @pytest.mark.slow
@@ -274,5 +277,5 @@ def test_order_and_names_do_not_matter() -> None:
         chance.shuffle(units)
         first, second, clusters = zip(*units, strict=True)
         named = [f"{name}{9 - cluster}" for cluster in clusters]
-        results.append((paired_difference(first, second, named, seed=2), sign_flip(first, second, named, seed=2)))
+        results.append((paired_difference(first, second, named), sign_flip(first, second, named, seed=2)))
     assert results[0] == results[1]

@@ -74,7 +74,7 @@ def test_the_curve_has_intervals_and_what_equally_hard_tasks_would_give(tmp_path
     assert [(mark.at, mark.value) for mark in section.charts[0].marks] == [(1, 0.75), (2, 0.5)]
     assert all(mark.low is not None and mark.low <= mark.value for mark in section.charts[0].marks)
     assert section.findings == (
-        "openai/pelican: from 75.0% at one trial to 50.0% at 2; were all tasks equally hard, it would be 56.2%.",
+        "openai/pelican: from 75.0% at one trial to 50.0% at 2; were all tasks equally hard, it would be 56.3%.",
     )
     with trial_run(tmp_path / "sure", {"a": [1.0, 1.0]}) as store:
         sure = hats(live_subjects([store]))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 
+import msgspec
 from rich.console import Console, RenderableType
 
-from turngap.analysis.symptom import SymptomCase, SymptomRow, Symptoms
+from turngap.analysis.symptom import LostTrial, SymptomCase, SymptomRow, Symptoms
+from turngap.data import Cause
 from turngap.data.reward import Symptom, SymptomKind
-from turngap.report.symptom_table import symptom_cases, why_command, why_failed
+from turngap.report.symptom_table import symptom_cases, symptom_table, why_command, why_failed
 
 
 def _shown(what: RenderableType, width: int = 80) -> str:
@@ -26,9 +28,11 @@ def _found(kinds: Mapping[SymptomKind, int], failed: int, without: int = 0, task
     return Symptoms(
         trials=failed + 1,
         failed=failed,
+        spoiled=0,
         without=without,
         rows=tuple(SymptomRow(name=kind, failed=count, succeeded=1, tasks=1) for kind, count in kinds.items()),
         cases=tuple(cases),
+        lost=(),
     )
 
 
@@ -78,6 +82,27 @@ def test_where_nothing_failed_there_is_nothing_to_say() -> None:
     """No block at all."""
     assert why_failed(_found({SymptomKind.LOOP: 0}, failed=0)) is None
     assert why_command(_found({SymptomKind.LOOP: 0}, failed=0), "r") is None
+
+
+def test_errored_and_spoiled_trials_are_counted_beside_the_others() -> None:
+    """What nothing is known of is no success; no footnote stands under a table that is not there."""
+    lost = LostTrial(task="move-3", trial=0, cause=Cause.ENDPOINT, kind="EndpointError", reason="503 after 5 attempts")
+    found = Symptoms(trials=3, failed=0, spoiled=0, without=0, rows=(), cases=(), lost=(lost,))
+    out = _shown(symptom_table(found, title="why"))
+    assert "4 trials: 3 succeeded, 0 failed, 1 errored" in out
+    assert "may show several" not in out and "--show errored" in out
+    spoiled = msgspec.structs.replace(_found({SymptomKind.LOOP: 1}, failed=2), spoiled=1)
+    out = _shown(symptom_table(spoiled, title="why"))
+    assert "3 trials: 1 succeeded, 2 failed (1 of them spoiled by the user), 0 errored" in out
+    assert "may show several" in out
+
+
+def test_an_errored_trial_is_shown_with_its_reason() -> None:
+    """Behind the cases, with whatever the reader has to know beside them."""
+    lost = LostTrial(task="move-3", trial=0, cause=Cause.ENDPOINT, kind="EndpointError", reason="503 after 5 attempts")
+    out = _shown(symptom_cases((), (lost,), ("the run is not finished",)))
+    assert "move-3, trial 0: errored, endpoint (EndpointError)" in out
+    assert "503 after 5 attempts" in out and "- the run is not finished" in out
 
 
 def test_a_case_shows_each_symptom_with_its_message() -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from turngap.data import Failure
 from turngap.metrics.agreement import cohen_kappa, fleiss_kappa
+from turngap.metrics.rounding import decimals
 from turngap.runs.store import RunStore
 
 
@@ -93,13 +94,13 @@ def about_judging(again_asked: Mapping[str, AskedAgain], agreements: Mapping[str
     """Sentences on how hard verdicts were to get, and how far those who gave them agree."""
     for scorer, again in again_asked.items():
         if again.success is not None:
-            first = "-" if again.first_try_success is None else f"{again.first_try_success:.1%}"
+            first = "-" if again.first_try_success is None else f"{decimals(100 * again.first_try_success)}%"
             yield (
-                f"{scorer} had to be asked again for {again.n} verdicts, of which {again.success:.1%} are a success; "
-                f"of its {again.first_try_n} others {first}"
+                f"{scorer} had to be asked again for {again.n} verdicts, of which {decimals(100 * again.success)}% are "
+                f"a success; of its {again.first_try_n} others {first}"
             )
     for protocol, found in agreements.items():
         kappa = "not defined" if found.kappa is None else f"{found.kappa:.2f}"
-        same = "-" if found.observed is None else f"{found.observed:.1%}"
+        same = "-" if found.observed is None else f"{decimals(100 * found.observed)}%"
         method = "Cohen" if len(found.judges) == 2 else "Fleiss"
         yield f"{protocol}: {', '.join(found.judges)} agree on {same} of {found.n} units ({method} kappa {kappa})"

@@ -21,7 +21,7 @@ import numpy as np
 from turngap.analysis.scorer import headline
 from turngap.analysis.walk import walk
 from turngap.data import Figure, Score, Trajectory, decisions
-from turngap.metrics.interval import wilson
+from turngap.metrics.interval import cluster_interval, wilson
 from turngap.metrics.paired import Difference, difference_of
 from turngap.metrics.resample import RESAMPLES, Numbers, interval_of, ratio
 from turngap.runs.store import RunStore
@@ -219,9 +219,9 @@ def _link(rows: Sequence[_Row], basis: _Basis, attempts: int, seed: int) -> Link
     rows = [row for row in rows if row.scored.get(text) or row.scored.get(tool)]
     if not rows:
         return None
-    rates = _Rates(rows, text, tool, attempts)
-    p_text, p_tool = _rate(rows, text, seed), _rate(rows, tool, seed)
-    predicted = _prediction(rates, p_text, p_tool, len(rows), seed)
+    worst, best = (_Rates(rows, text, tool, attempts, worth).predicted for worth in (0.0, 1.0))
+    value, ci95 = interval_of(worst, best, len(rows), seed=seed)
+    predicted = Figure(value=value, n=len(rows) if value is not None else 0, ci95=ci95)
     outcomes = [row.outcome[basis.outcome] for row in rows if basis.outcome in row.outcome]
     successes = round(math.fsum(outcomes))
     measured = Figure(
@@ -230,28 +230,14 @@ def _link(rows: Sequence[_Row], basis: _Basis, attempts: int, seed: int) -> Link
     return Link(
         name=basis.name,
         meaning=basis.meaning,
-        p_text=p_text,
-        p_tool=p_tool,
+        p_text=_rate(rows, text),
+        p_tool=_rate(rows, tool),
         attempts=attempts,
         predicted=predicted,
         measured_name=basis.measured_name,
         measured=measured,
         gap=_gap(predicted, measured),
     )
-
-
-def _prediction(rates: _Rates, p_text: Figure, p_tool: Figure, n: int, seed: int) -> Figure:
-    value, ci95 = interval_of(rates.predicted, n, seed=seed)
-    if value is None or ci95 is None:
-        return Figure(value=None, n=0)
-    # A rate of exactly 0 or 1 stays so in every draw; its own interval says how far it could be from that.
-    ends = [ci95[0], ci95[1]]
-    for at, rate in enumerate((p_text, p_tool)):
-        if rate.value in (0.0, 1.0) and rate.ci95 is not None:
-            replaced = [p_text.value, p_tool.value]
-            replaced[at] = rate.ci95[0] if rate.value else rate.ci95[1]
-            ends.append(rates.at(replaced))
-    return Figure(value=value, n=n, ci95=(min(ends), max(ends)))
 
 
 def _gap(predicted: Figure, measured: Figure) -> Difference:
@@ -262,12 +248,19 @@ def _gap(predicted: Figure, measured: Figure) -> Difference:
 
 
 class _Rates:
-    """The prediction as a statistic of draws: rates are estimated anew from each of them."""
+    """The prediction as a statistic of weighings: rates are estimated anew from each of them.
 
-    def __init__(self, rows: Sequence[_Row], text: str, tool: str, attempts: int) -> None:
-        self._sums = [np.array([row.good.get(kind, 0.0) for row in rows]) for kind in (text, tool)]
-        self._masses = [np.array([float(row.scored.get(kind, 0)) for row in rows]) for kind in (text, tool)]
-        self._lengths = [np.array([float(row.n_text) for row in rows]), np.array([float(row.n_tool) for row in rows])]
+    Behind the conversations stands an unseen one, of middling length, each of whose decisions is worth `unseen`.
+    """
+
+    def __init__(self, rows: Sequence[_Row], text: str, tool: str, attempts: int, unseen: float) -> None:
+        kinds = (text, tool)
+        self._masses = [_and_mean([float(row.scored.get(kind, 0)) for row in rows]) for kind in kinds]
+        self._sums = [
+            np.append([row.good.get(kind, 0.0) for row in rows], unseen * masses[-1])
+            for kind, masses in zip(kinds, self._masses, strict=True)
+        ]
+        self._lengths = [_and_mean([float(row.n_text) for row in rows]), _and_mean([float(row.n_tool) for row in rows])]
         self._attempts = attempts
 
     def predicted(self, counts: Numbers) -> Numbers:
@@ -280,11 +273,10 @@ class _Rates:
             product *= np.where(lengths > 0, rate[:, np.newaxis] ** lengths, 1.0)
         return _mean(counts, product)
 
-    def at(self, rates: Sequence[float | None]) -> float:
-        """Completion of these conversations at given rates; a missing one belongs to decisions that nobody has."""
-        chances = [1 - (1 - (1.0 if rate is None else rate)) ** self._attempts for rate in rates]
-        product = np.prod([one**lengths for one, lengths in zip(chances, self._lengths, strict=True)], axis=0)
-        return float(product.mean())
+
+def _and_mean(numbers: Sequence[float]) -> Numbers:
+    found: Numbers = np.append(numbers, math.fsum(numbers) / len(numbers))
+    return found
 
 
 def _mean(counts: Numbers, values: Numbers) -> Numbers:
@@ -293,14 +285,15 @@ def _mean(counts: Numbers, values: Numbers) -> Numbers:
     return total
 
 
-def _rate(rows: Sequence[_Row], kind: str, seed: int) -> Figure:
-    good = np.array([row.good.get(kind, 0.0) for row in rows])
-    scored = np.array([float(row.scored.get(kind, 0)) for row in rows])
-    n, successes = round(scored.sum()), round(good.sum())
-    value, ci95 = interval_of(lambda counts: ratio(counts, good, scored), len(rows), seed=seed)
-    if n and successes in (0, n):  # a bootstrap would claim certainty
-        ci95 = wilson(successes, n)
-    return Figure(value=value, n=n, ci95=ci95)
+def _rate(rows: Sequence[_Row], kind: str) -> Figure:
+    found = [(row.good.get(kind, 0.0), row.scored[kind]) for row in rows if row.scored.get(kind)]
+    n = sum(scored for _, scored in found)
+    if not n:
+        return Figure(value=None, n=0)
+    ci95 = cluster_interval(
+        [good / scored for good, scored in found], range(len(found)), weights=[scored for _, scored in found]
+    )
+    return Figure(value=math.fsum(good for good, _ in found) / n, n=n, ci95=ci95)
 
 
 def _target(wanted: float, lengths: Sequence[Length], seed: int) -> Needed:

@@ -1,10 +1,10 @@
 """Runs against a baseline: paired differences, how sure they are, what they mean, and how much data it would take.
 
 The first run is the baseline; every other is held against it on the units that all of them measured
-(`turngap.analysis.panel`). Intervals are cluster bootstraps over conversations. The p-value of a figure comes from a
-test that swaps the two models in whole conversations, and is corrected by Holm for all p-values of the comparison;
-McNemar's exact test stands beside it for binary figures (with one unit in each conversation the two are the same test).
-Formulas, sources and how to read them: docs/compare.md.
+(`turngap.analysis.panel`). Intervals weigh whole conversations. The p-value of a figure comes from a test that swaps
+the two models in whole conversations, and is corrected by Holm for all p-values of the comparison; McNemar's exact test
+stands beside it for binary figures (with one unit in each conversation the two are the same test). Formulas, sources
+and how to read them: docs/compare.md.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from turngap.metrics.paired import (
     sign_flip,
     spread,
 )
-from turngap.metrics.resample import interval_of, ratio
+from turngap.metrics.resample import difference_of_ratios
 from turngap.runs.store import RunStore
 
 FORMAT = "turngap-comparison/1"
@@ -167,7 +167,7 @@ def _paired(pairing: Pairing, other: int, see: float, seed: int) -> PairedFigure
         gained = sum(after > before for before, after in zip(ones, others, strict=True))
         lost = sum(after < before for before, after in zip(ones, others, strict=True))
         discordance = mcnemar(gained, lost)
-    difference = _pooled(pairing, other, seed) if pooled else paired_difference(ones, others, clusters, seed=seed)
+    difference = _pooled(pairing, other, seed) if pooled else paired_difference(ones, others, clusters)
     variance = spread(ones, others, clusters)
     return PairedFigure(
         name=pairing.name,
@@ -194,7 +194,7 @@ def _contributions(pairing: Pairing, other: int) -> tuple[list[float], list[floa
 
 
 def _pooled(pairing: Pairing, other: int, seed: int) -> Difference:
-    """The difference of two ratios of sums, both drawn again by conversation."""
+    """The difference of two ratios of sums, both weighed by conversation."""
     names = sorted(set(pairing.clusters))
     place = {name: at for at, name in enumerate(names)}
     sums = []
@@ -204,9 +204,7 @@ def _pooled(pairing: Pairing, other: int, seed: int) -> Difference:
             total[place[conversation]] += value * weight
             mass[place[conversation]] += weight
         sums.append((total, mass))
-    gain, ci95 = interval_of(
-        lambda counts: ratio(counts, *sums[1]) - ratio(counts, *sums[0]), len(names), seed=seed, bounds=(-1.0, 1.0)
-    )
+    gain, ci95 = difference_of_ratios(sums[1], sums[0], seed=seed)
     if gain is None:
         return Difference(value=None, n=0, clusters=0)
     return Difference(value=gain, n=len(pairing.places), clusters=len(names), ci95=ci95)

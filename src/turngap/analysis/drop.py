@@ -1,8 +1,7 @@
 """How far a figure fell from one run to another, over the units that both measured.
 
-Units are paired by conversation and decision, never by position. The interval is a cluster bootstrap that draws whole
-conversations, so that both runs are drawn alike, and makes up for few of them (`turngap.metrics.resample`). Where no
-pair differs a bootstrap would claim certainty; the interval is then what the number of conversations allows.
+Units are paired by conversation and decision, never by position. The interval weighs whole conversations, alike in both
+runs: for the same level it is the one that `turngap compare` shows, of a fall instead of a rise.
 """
 
 from __future__ import annotations
@@ -15,12 +14,8 @@ import numpy as np
 
 from turngap.analysis.figure import Columns, Kind, columns
 from turngap.analysis.sample import Sample
-from turngap.metrics.interval import LEVEL, SAME, Interval, cluster_bootstrap, expanded_level, settled
-from turngap.metrics.paired import no_difference
-from turngap.metrics.resample import ratio, resampled
-
-_TAIL = 50
-"""Draws that have to lie beyond each end of an interval."""
+from turngap.metrics.interval import LEVEL, Interval, cluster_interval
+from turngap.metrics.resample import Numbers, difference_of_ratios
 
 
 class Drop(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +35,7 @@ def drop(before: Sample, after: Sample, *, among: Collection[str], seed: int, le
         before: units of the baseline.
         after: units of the run.
         among: conversations that count; others are left out.
-        seed: of the bootstrap.
+        seed: of the random weights of a pooled ratio.
         level: of the interval.
     """
     one, other = (columns(each.measure, each.units) for each in (before, after))
@@ -51,16 +46,12 @@ def drop(before: Sample, after: Sample, *, among: Collection[str], seed: int, le
     first, second = [one.values[at] for at, _ in pairs], [other.values[at] for _, at in pairs]
     weights = [one.weights[at] for at, _ in pairs], [other.weights[at] for _, at in pairs]
     value = _mean(first, weights[0]) - _mean(second, weights[1])
-    clusters = len(set(conversations))
-    if first == second and weights[0] == weights[1]:
-        ends: Interval | None = no_difference(clusters, level=level)
-    elif before.measure.kind is Kind.POOLED:
-        ends = _of_ratios((first, second), weights, conversations, seed=seed, level=level)
+    if before.measure.kind is Kind.POOLED:
+        sums = [_sums(*one, conversations) for one in zip((first, second), weights, strict=True)]
+        _, ends = difference_of_ratios(sums[0], sums[1], seed=seed, level=level)
     else:
-        # Drawn as a rise, as `turngap compare` does, so that both show the same ends.
-        rises = [new - old for old, new in zip(first, second, strict=True)]
-        rise = cluster_bootstrap(rises, conversations, seed=seed, bounds=(-1.0, 1.0), level=level)
-        ends = None if rise is None else (-rise[1], -rise[0])
+        falls = [old - new for old, new in zip(first, second, strict=True)]
+        ends = cluster_interval(falls, conversations, bounds=(-1.0, 1.0), level=level)
     return Drop(value=value, n=len(pairs), interval=ends)
 
 
@@ -74,32 +65,11 @@ def _mean(values: list[float], weights: list[float]) -> float:
     return math.fsum(value * weight for value, weight in zip(values, weights, strict=True)) / math.fsum(weights)
 
 
-def _of_ratios(
-    values: tuple[list[float], list[float]],
-    weights: tuple[list[float], list[float]],
-    conversations: list[str],
-    *,
-    seed: int,
-    level: float,
-) -> Interval:
-    """The interval of the difference of two pooled ratios whose weights differ."""
-    names = sorted(set(conversations))
-    if len(names) == 1:
-        return -1.0, 1.0
-    place = {name: at for at, name in enumerate(names)}
-    sums = np.zeros((4, len(names)))
-    for row, (column, weighing) in enumerate(zip(values, weights, strict=True)):
-        for name, value, weight in zip(conversations, column, weighing, strict=True):
-            sums[2 * row, place[name]] += value * weight
-            sums[2 * row + 1, place[name]] += weight
-    tail = (1 - expanded_level(len(names), level=level)) / 2
-    draws = resampled(
-        lambda counts: ratio(counts, sums[0], sums[1]) - ratio(counts, sums[2], sums[3]),
-        len(names),
-        seed=seed,
-        resamples=max(2000, round(_TAIL / tail)),
-    )
-    if np.ptp(draws) <= SAME:
-        return settled(float(draws[0]), len(names), bounds=(-1.0, 1.0), level=level)
-    low, high = np.quantile(draws, (tail, 1 - tail))
-    return float(low), float(high)
+def _sums(values: list[float], weights: list[float], conversations: list[str]) -> tuple[Numbers, Numbers]:
+    """Sums of values and of weights, one entry a conversation."""
+    place = {name: at for at, name in enumerate(sorted(set(conversations)))}
+    totals, masses = np.zeros(len(place)), np.zeros(len(place))
+    for name, value, weight in zip(conversations, values, weights, strict=True):
+        totals[place[name]] += value * weight
+        masses[place[name]] += weight
+    return totals, masses

@@ -1,8 +1,9 @@
 """Which figures there are, and how each is computed from score rows.
 
 `FIGURES` is the one list that `metrics.json`, the tables and `docs/figures.md` follow. A figure is a *share* (of zeros
-and ones, Wilson interval), a *mean* (cluster bootstrap by conversation) or a *pooled* ratio (weights summed before they
-are divided, cluster bootstrap). Errored units have no values and so stand in no denominator.
+and ones, Wilson interval), a *mean* or a *pooled* ratio (weights summed before they are divided); the intervals of the
+latter two weigh whole conversations (`turngap.metrics.interval.cluster_interval`). Errored units have no values and so
+stand in no denominator.
 """
 
 from __future__ import annotations
@@ -15,10 +16,7 @@ import msgspec
 
 from turngap.data import Figure
 from turngap.errors import HarnessFault
-from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, settled, wilson
-
-RESAMPLES = 2000
-"""Bootstrap resamples of every mean."""
+from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, cluster_interval, wilson
 
 
 class Kind(StrEnum):
@@ -30,7 +28,7 @@ class Kind(StrEnum):
     """A mean of counts, which is no fraction."""
     POOLED = "pooled"
     TASKS = "tasks"
-    """A mean over live tasks or their trials; the interval draws whole tasks, and is widened where they are few."""
+    """A mean over live tasks or their trials; the interval weighs whole tasks."""
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,21 +192,9 @@ def interval(measure: Measure, found: Columns, *, seed: int, level: float = LEVE
     """The two-sided interval of a figure at `level`; None without units, or where nothing can be said."""
     if measure.kind is Kind.SHARE:
         return _of_share(found.values, level)
-    if measure.kind is Kind.TASKS and len(set(found.conversations)) == 1:
-        # Trials of one task do tell something: what a single outcome allows.
-        return settled(math.fsum(found.values) / len(found.values), 1, level=level)
-    top = math.inf if measure.kind is Kind.COUNT else 1.0
-    ends = cluster_bootstrap(
-        found.values,
-        found.conversations,
-        weights=found.weights,
-        seed=seed,
-        resamples=RESAMPLES,
-        bounds=(0.0, top),
-        level=level,
-    )
-    # One conversation says nothing about how counts of others would differ, and a count has no highest value.
-    return ends if ends is not None and math.isfinite(ends[1]) else None
+    if measure.kind is Kind.COUNT:
+        return cluster_bootstrap(found.values, found.conversations, seed=seed, level=level)
+    return cluster_interval(found.values, found.conversations, weights=found.weights, level=level)
 
 
 def _of_share(outcomes: Sequence[float], level: float) -> Interval | None:

@@ -47,7 +47,7 @@ def gap(store: RunStore, *, seed: int = 0) -> Gap:
         conversations=sum(length.count for length in links.lengths),
         chain=links,
         propagation=propagation(store, seed=seed),
-        horizon=horizon(store, seed=seed),
+        horizon=horizon(store),
         notes=unfinished(store),
     )
 

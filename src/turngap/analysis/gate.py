@@ -31,7 +31,8 @@ from turngap.analysis.sample import Sample, measure_of, sample, scorer_of
 from turngap.analysis.sums import Sums, sum_up
 from turngap.analysis.trial import PROTOCOL as ROLLOUT
 from turngap.data import Figure
-from turngap.metrics.interval import LEVEL, Interval, wilson
+from turngap.metrics.interval import LEVEL, Interval
+from turngap.metrics.rounding import decimals
 from turngap.runs.store import RunStore
 
 FORMAT = "turngap-gate/1"
@@ -64,7 +65,10 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     level: float = LEVEL
     """The rule's confidence; 0.95 where it has none, and then the interval decides nothing."""
     errored: int = 0
-    """Units of the figure that could not be measured, in the run or in the baseline, whichever has more."""
+    """Units of the figure that could not be measured, in the run or in the baseline, whichever has more. Of runs of
+    live trials they are trials, also for a figure over tasks."""
+    spoiled: int = 0
+    """Live trials that count neither way, for the user failed in them; likewise."""
     figure: Figure | None = None
     """The figure over the whole run; None where the run has no such figure."""
     baseline: Figure | None = None
@@ -187,7 +191,7 @@ def _rule(rule: Rule, evidence: _Evidence) -> Ruling:
     )
     try:
         found = _measured(rule, evidence.run, evidence.summary, "run")
-        known = msgspec.structs.replace(known, errored=found.errored)
+        known = msgspec.structs.replace(known, errored=found.errored, spoiled=found.spoiled)
         _require_units(rule, found, "run")
         known = _drop(known, found, evidence) if rule.max_drop is not None else _level(known, found, evidence)
     except _Undecidable as undecidable:
@@ -205,8 +209,12 @@ def _measured(rule: Rule, store: RunStore, summary: Sums, whose: str) -> Sample:
         raise _Undecidable(f"the {whose} has no {rule.metric}: {_absence(rule.metric, summary)}")
     name = plain_name(protocol + "".join(rule.metric.partition("@")[1:]), summary.judges)
     if lacking := summary.missing.get(name, 0):
-        raise _Undecidable(f"the {whose} is partial: no score yet for {lacking} units of {name}")
+        raise _Undecidable(f"the {whose} is partial: no score yet for {lacking} {_unit(name, lacking)}")
     return sample(store, rule.metric, scorer)
+
+
+def _unit(name: str, count: int) -> str:
+    return f"trial{'' if count == 1 else 's'}" if name == ROLLOUT else f"unit{'' if count == 1 else 's'} of {name}"
 
 
 def _protocol(metric: str) -> str:
@@ -226,11 +234,14 @@ def _absence(metric: str, summary: Sums) -> str:
 
 
 def _require_units(rule: Rule, found: Sample, whose: str) -> None:
-    if found.errored > rule.max_errored:
-        total = found.errored + len(found.units)
-        raise _Undecidable(
-            f"{found.errored} of {total} units of the {whose} are errored, and the rule allows {rule.max_errored}"
-        )
+    if found.errored + found.spoiled > rule.max_errored:
+        what = "trials" if _protocol(rule.metric) == ROLLOUT else "units"
+        lost = f"{found.errored} of {found.total} {what} of the {whose} are errored"
+        if found.spoiled:
+            # A user that fails may fail with the agents that are hard to serve: it is no reason to decide without them.
+            lost = f"{found.errored} errored, {found.spoiled} spoiled by the user"
+            lost = f"{found.errored + found.spoiled} of {found.total} trials of the {whose} count neither way ({lost})"
+        raise _Undecidable(f"{lost}, and the rule allows {rule.max_errored}")
     if not columns(found.measure, found.units).values:
         raise _Undecidable(f"nothing was measured: the {whose} has no unit of this kind (n is 0)")
 
@@ -238,17 +249,11 @@ def _require_units(rule: Rule, found: Sample, whose: str) -> None:
 def _level(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
     if known.figure is None:
         raise _Undecidable(f"the run has no {known.rule.metric}: it does not go that far")
-    ends = known.figure.ci95 if known.level == LEVEL else _ends(found, evidence.run.settings.seed, known.level)
+    ends = known.figure.ci95
+    if known.level != LEVEL:
+        counted = columns(found.measure, found.units)
+        ends = interval(found.measure, counted, seed=evidence.run.settings.seed, level=known.level)
     return msgspec.structs.replace(known, value=known.figure.value, n=known.figure.n, interval=ends)
-
-
-def _ends(found: Sample, seed: int, level: float) -> Interval | None:
-    counted = columns(found.measure, found.units)
-    if found.measure.protocol == "horizon" and len(set(counted.values)) == 1:
-        # As the curve itself has it: where all starts agree, what so many conversations allow.
-        conversations = len(set(counted.conversations))
-        return wilson(conversations if counted.values[0] else 0, conversations, level=level)
-    return interval(found.measure, counted, seed=seed, level=level)
 
 
 def _drop(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
@@ -266,6 +271,7 @@ def _drop(known: Ruling, found: Sample, evidence: _Evidence) -> Ruling:
         n=dropped.n,
         interval=dropped.interval,
         errored=max(found.errored, theirs.errored),
+        spoiled=max(found.spoiled, theirs.spoiled),
         baseline=evidence.baseline_summary.metrics[plain_name(known.rule.metric, evidence.baseline_summary.judges)],
     )
 
@@ -320,8 +326,8 @@ def _reason(known: Ruling, outcome: Outcome) -> str:
 
 def percent(value: float, bound: float) -> str:
     """A percentage with one decimal, or as many as it takes to tell it from the bound."""
-    for decimals in range(1, 7):
-        text = f"{100 * value:.{decimals}f}"
+    for places in range(1, 7):
+        text = decimals(100 * value, places)
         if math.isclose(value, bound, abs_tol=_ROUNDING) or not math.isclose(float(text), 100 * bound, abs_tol=1e-9):
             return text
     return f"{100 * value:.10g}"

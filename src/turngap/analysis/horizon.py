@@ -10,8 +10,8 @@ rates of text and tool decisions at h = 1 apart and multiplies them along the ve
 it differs from p^h where the mix of the two matters. What is left between it and `measured` is dependence: errors that
 bring further errors, or decisions that are hard together.
 
-Starts of one conversation share its decisions, so intervals draw whole conversations. Where all conversations
-agree there is nothing to draw, and the interval is Wilson's over as many units as there are conversations.
+Starts of one conversation share its decisions, so intervals weigh whole conversations
+(`turngap.metrics.interval.cluster_interval`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from turngap.data import Figure
-from turngap.metrics.interval import cluster_bootstrap, wilson
+from turngap.metrics.interval import cluster_interval
 from turngap.protocols.horizon import starts
 from turngap.runs.store import RunStore
-
-RESAMPLES = 2000
 
 
 class HorizonPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,12 +60,11 @@ class _Run(msgspec.Struct, frozen=True):
     survived: int
 
 
-def horizon(store: RunStore, *, seed: int = 0) -> Horizon:
+def horizon(store: RunStore) -> Horizon:
     """Compute the curve of a run.
 
     Args:
         store: an open run; only read.
-        seed: of the bootstrap.
     """
     rows: dict[str, dict[int, tuple[int, int]]] = {}
     total = errored = reach = 0
@@ -80,11 +77,9 @@ def horizon(store: RunStore, *, seed: int = 0) -> Horizon:
         rows.setdefault(score.conversation, {})[score.decision] = values
         reach = max(reach, values[0])
     runs = _runs(store, rows)
-    first = _measured(runs, 1, seed)
+    first = _measured(runs, 1)
     rates = {kind: _rate([run for run in runs if run.kinds[0] == kind]) for kind in ("text", "tool")}
-    curve = [
-        (h, _measured(runs, h, seed)) for h in range(1, (max(reach, store.config.horizon.max) if total else 0) + 1)
-    ]
+    curve = [(h, _measured(runs, h)) for h in range(1, (max(reach, store.config.horizon.max) if total else 0) + 1)]
     points = tuple(
         HorizonPoint(
             h=h,
@@ -110,18 +105,16 @@ def _runs(store: RunStore, rows: Mapping[str, Mapping[int, tuple[int, int]]]) ->
     return found
 
 
-def _measured(runs: Sequence[_Run], h: int, seed: int) -> Figure:
+def _measured(runs: Sequence[_Run], h: int) -> Figure:
     counted = [run for run in runs if len(run.kinds) >= h]
     if not counted:
         return Figure(value=None, n=0)
     values = [float(run.survived >= h) for run in counted]
-    clusters = [run.conversation for run in counted]
-    survivors = round(math.fsum(values))
-    if len(set(clusters)) == 1 and survivors in (0, len(values)):
-        ci95 = wilson(min(1, survivors), 1)
-    else:
-        ci95 = cluster_bootstrap(values, clusters, seed=seed, resamples=RESAMPLES)
-    return Figure(value=survivors / len(values), n=len(values), ci95=ci95)
+    return Figure(
+        value=math.fsum(values) / len(values),
+        n=len(values),
+        ci95=cluster_interval(values, [run.conversation for run in counted]),
+    )
 
 
 def _rate(runs: Sequence[_Run]) -> float | None:

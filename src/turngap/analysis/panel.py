@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from turngap.analysis import trial
 from turngap.analysis.comparable import can_be_scored_again, contents, noun, settings_that_differ
 from turngap.analysis.figure import FIGURES, Columns, Measure, Unit, columns, compute
 from turngap.analysis.finish import unfinished
@@ -35,8 +36,9 @@ SHOWN = (
     "workflow.success",
 )
 """What is compared where nothing else is asked for."""
-OF_TRIALS = ("pass^1", "reward", "reward.db", "reward.communicate", "user_error")
-"""Likewise, of runs of live trials."""
+OF_TRIALS = ("pass^1", "pass^K", "reward", "reward.COMPONENT", "user_error")
+"""Likewise, of runs of live trials: K is the most trials that all of them have, and every component is meant that the
+reward counts anywhere."""
 LOWER_IS_BETTER = ("strict.spurious", "user_error")
 _NAMED = 5  # ids that a sentence lists
 
@@ -136,10 +138,14 @@ def panel(
         for label, store, one in zip(labels, stores, data, strict=True)
     )
     allowed = set(shared)
+    pairings = tuple(_pairing(stores, name, allowed, seed) for name in names)
+    alone = [one.name for one in pairings if len(set(one.clusters)) == 1]
+    if alone:
+        notes.append(f"from one {what} only, which says next to nothing about others: {', '.join(alone)}")
     return Panel(
         runs=runs,
         shared=tuple(key for key in everything if key in allowed),
-        pairings=tuple(_pairing(stores, name, allowed, seed) for name in names),
+        pairings=pairings,
         forced=tuple(differences),
         notes=(*_open(stores, labels), *_coverage(runs, len(shared), what), *notes),
     )
@@ -185,12 +191,13 @@ def _names(
     """The figures to compare, and a note on those that some run lacks."""
     live = isinstance(stores[0].settings, RolloutConfig)
     known = OF_TRIALS if live else [measure.name for measure in FIGURES]
+    usual, aside = _of_trials(stores) if live else (SHOWN, [])
     chosen: list[str] = []
     lacking: dict[str, list[str]] = {}
-    for name in dict.fromkeys((OF_TRIALS if live else SHOWN) if metrics is None else metrics):
+    for name in dict.fromkeys(usual if metrics is None else metrics):
         if measure_of(name) is None:
             raise UsageError(f"unknown figure {name!r}; known: {', '.join(known)}")
-        without = [label for store, label in zip(stores, labels, strict=True) if _scorer(store, name) is None]
+        without = [label for store, label in zip(stores, labels, strict=True) if not _has(store, name)]
         if not without:
             chosen.append(name)
         elif metrics is not None:
@@ -203,7 +210,27 @@ def _names(
         for said in _open(stores, labels):
             raise UsageError(f"nothing to compare yet: {said}")
         raise UsageError(f"{' and '.join(labels)} have no scored figure in common; choose some with --metrics")
-    return chosen, [f"not compared, for {runs} has no scores: {', '.join(names)}" for runs, names in lacking.items()]
+    notes = [f"not compared, for {runs} has no scores: {', '.join(names)}" for runs, names in lacking.items()]
+    return chosen, [*notes, *(aside if metrics is None else ())]
+
+
+def _of_trials(stores: Sequence[RunStore]) -> tuple[list[str], list[str]]:
+    """What `OF_TRIALS` stands for in these runs, and a note on figures that are compared only where asked for."""
+    most = min(store.rollout.trials for store in stores)
+    rows = [one for store in stores for one in trial.rows_of(store)]
+    parts = sorted({name for one in rows for name in one.values if name.startswith("reward.")})
+    hats = ["pass^1", *([f"pass^{most}"] if most > 1 else [])]
+    between = f"pass^2{f' to pass^{most - 1}' if most > 3 else ''}"
+    notes = [f"not compared unless asked for (--metrics): {between}"] if most > 2 else []
+    return [*hats, "reward", *parts, "user_error"], notes
+
+
+def _has(store: RunStore, name: str) -> bool:
+    """Whether a run has scores for a figure; one of trials, a trial that counts."""
+    scorer = _scorer(store, name)
+    return scorer is not None and (
+        not isinstance(store.settings, RolloutConfig) or bool(sample(store, name, scorer).units)
+    )
 
 
 def _scorer(store: RunStore, name: str) -> str | None:

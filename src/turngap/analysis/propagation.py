@@ -22,16 +22,17 @@ import numpy as np
 
 from turngap.analysis.walk import NOT_DUE, Step, Walk, walk
 from turngap.data import Conversation, Figure, Trajectory, decisions
-from turngap.metrics.interval import Interval, cluster_bootstrap, wilson
+from turngap.metrics.interval import Interval, cluster_interval, wilson
 from turngap.metrics.paired import Difference, paired_difference
-from turngap.metrics.resample import Numbers, interval_of, ratio
+from turngap.metrics.resample import difference_of_ratios
+from turngap.metrics.rounding import decimals, signed
 from turngap.runs.store import RunStore
 
 Gold = Mapping[tuple[str, int], float]
 """(conversation, decision) -> 1.0 where the prediction on recorded history was exact, else 0.0."""
 
 FEW = 10
-"""With fewer conversations than these a bootstrap alone says too much of a share over their steps."""
+"""With fewer conversations than these a table says how many there are."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,13 +158,13 @@ def analyse(
         replays=len(walks),
         steps=len(steps),
         after_failure=after_failure,
-        clean=_condition(clean, gold, seed),
-        after_error=_condition(after, gold, seed),
-        after_unresolved=_condition([step for step in steps if step.after_unresolved], gold, seed),
+        clean=_condition(clean, gold),
+        after_error=_condition(after, gold),
+        after_unresolved=_condition([step for step in steps if step.after_unresolved], gold),
         drop=drop,
         adjusted=adjusted,
         depths=_rows(walks, steps, gold, places),
-        recovery=_clustered([(float(step.resolved), step.conversation) for step in slips], seed),
+        recovery=_clustered([(float(step.resolved), step.conversation) for step in slips]),
         slip_conversations=len({step.conversation for step in slips}),
         error_free=_share([one.first is None for one in walks]),
         first_errors=FirstErrors(
@@ -185,15 +186,15 @@ def _depths(conversation: Conversation) -> dict[tuple[str, int], int]:
     return {(conversation.id, index): depth for depth, index in enumerate(tools, 1)}
 
 
-def _condition(steps: Sequence[Step], gold: Gold, seed: int) -> Condition:
+def _condition(steps: Sequence[Step], gold: Gold) -> Condition:
     paired = [step for step in steps if (step.conversation, step.decision) in gold]
     clusters = [step.conversation for step in paired]
     own = [float(step.right) for step in paired]
     exact = [gold[step.conversation, step.decision] for step in paired]
     return Condition(
-        own=_clustered([(float(step.right), step.conversation) for step in steps], seed),
-        gold=_clustered(list(zip(exact, clusters, strict=True)), seed),
-        effect=paired_difference(exact, own, clusters, seed=seed),
+        own=_clustered([(float(step.right), step.conversation) for step in steps]),
+        gold=_clustered(list(zip(exact, clusters, strict=True))),
+        effect=paired_difference(exact, own, clusters),
         conversations=len({step.conversation for step in steps}),
     )
 
@@ -209,13 +210,17 @@ def _contrasts(clean: Sequence[Step], after: Sequence[Step], gold: Gold, seed: i
         ]
         for steps in (clean, after)
     ]
-    return _contrast(*raw, seed=seed), _contrast(*beyond, seed=seed, most=2.0)
+    return _contrast(*raw, seed=seed), _contrast(*beyond, seed=seed, unit=(-1.0, 1.0))
 
 
 def _contrast(
-    first: Sequence[tuple[Step, float]], second: Sequence[tuple[Step, float]], *, seed: int, most: float = 1.0
+    first: Sequence[tuple[Step, float]],
+    second: Sequence[tuple[Step, float]],
+    *,
+    seed: int,
+    unit: Interval = (0.0, 1.0),
 ) -> Difference:
-    """Mean of the first less mean of the second, both drawn again by conversation."""
+    """Mean of the first less mean of the second, both weighed by conversation."""
     names = sorted({step.conversation for step, _ in (*first, *second)})
     order = {name: at for at, name in enumerate(names)}
     sums = [np.zeros(len(names)) for _ in range(4)]
@@ -223,11 +228,7 @@ def _contrast(
         for step, value in units:
             sums[2 * at][order[step.conversation]] += value
             sums[2 * at + 1][order[step.conversation]] += 1
-
-    def statistic(counts: Numbers) -> Numbers:
-        return ratio(counts, sums[0], sums[1]) - ratio(counts, sums[2], sums[3])
-
-    lead, ci95 = interval_of(statistic, len(names), seed=seed, bounds=(-most, most))
+    lead, ci95 = difference_of_ratios((sums[0], sums[1]), (sums[2], sums[3]), seed=seed, unit=unit)
     n = len(first) + len(second) if lead is not None else 0
     return Difference(value=lead, n=n, clusters=len(names) if n else 0, ci95=ci95)
 
@@ -301,20 +302,12 @@ def _share(outcomes: Iterable[bool]) -> Figure:
     return Figure(value=sum(values) / len(values), n=len(values), ci95=wilson(sum(values), len(values)))
 
 
-def _clustered(units: Sequence[tuple[float, str]], seed: int) -> Figure:
-    """A share over steps, whose interval draws whole conversations; Wilson's where all steps are alike.
-
-    A few conversations cannot be drawn in many ways, so that the interval is too short there: it then holds Wilson's.
-    """
-    values = [value for value, _ in units]
-    if len(set(values)) <= 1:
-        return _share(value == 1.0 for value in values)
-    clusters = [cluster for _, cluster in units]
-    ci95 = cluster_bootstrap(values, clusters, seed=seed)
-    least = wilson(round(math.fsum(values)), len(values))
-    if ci95 is not None and least is not None and len(set(clusters)) < FEW:
-        ci95 = (min(ci95[0], least[0]), max(ci95[1], least[1]))
-    return Figure(value=math.fsum(values) / len(values), n=len(values), ci95=ci95)
+def _clustered(units: Sequence[tuple[float, str]]) -> Figure:
+    """A share over steps, whose interval weighs whole conversations."""
+    if not units:
+        return Figure(value=None, n=0)
+    values, clusters = zip(*units, strict=True)
+    return Figure(value=math.fsum(values) / len(values), n=len(values), ci95=cluster_interval(values, clusters))
 
 
 def _counts(names: Iterable[str]) -> dict[str, int]:
@@ -328,8 +321,8 @@ def _verdict(found: Propagation) -> str:
             return "no replay to look at"
         return "no step after an error to look at" if found.clean.own.n else "no step without an earlier error"
     low, high = (100 * end for end in found.drop.ci95)
-    points = f"{abs(100 * found.drop.value):.1f} points"
-    between = f"95% interval {low:+.1f} to {high:+.1f}"
+    points = f"{decimals(abs(100 * found.drop.value))} points"
+    between = f"95% interval {signed(low)} to {signed(high)}"
     if not found.drop.clear:
         return (
             f"no sign that errors breed errors: calls are right {_less(found.drop.value, points)} after one ({between})"
@@ -339,10 +332,10 @@ def _verdict(found: Propagation) -> str:
     text = f"errors breed errors: after one, calls are right {points} less often ({between})"
     if found.adjusted.value is None or found.adjusted.ci95 is None:
         return text
-    own = f"{100 * found.adjusted.value:.1f} points are the history's doing"
+    own = f"{decimals(100 * found.adjusted.value)} points are the history's doing"
     if found.adjusted.clear:
         low, high = (100 * end for end in found.adjusted.ci95)
-        return f"{text}; {own} ({low:+.1f} to {high:+.1f}), the rest goes with hard conversations"
+        return f"{text}; {own} ({signed(low)} to {signed(high)}), the rest goes with hard conversations"
     return f"{text}, but those calls are hard on recorded history too"
 
 

@@ -13,6 +13,7 @@ from turngap.analysis.repair import repair
 from turngap.analysis.scorer import unnamed
 from turngap.config import differences
 from turngap.data import Spending, Usage
+from turngap.metrics.rounding import decimals
 from turngap.protocols.offer import offer
 from turngap.protocols.scoring import scored_with
 from turngap.protocols.stock import Answers, unread
@@ -96,6 +97,7 @@ def about_repairs(store: RunStore) -> Iterator[str]:
     found = repair(store)
     if found.finished.value is not None:
         yield (
-            f"repair-first: with the recorded decision put in at the first failure, {found.finished.value:.1%} of "
-            f"{found.finished.n} failed replays finish (one slip), the others fail again"
+            f"repair-first: with the recorded decision put in at the first failure, "
+            f"{decimals(100 * found.finished.value)}% of {found.finished.n} failed replays finish (one slip), the "
+            "others fail again"
         )

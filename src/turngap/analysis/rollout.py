@@ -16,9 +16,10 @@ import msgspec
 
 from turngap.analysis.figure import compute
 from turngap.analysis.summary import FORMAT, Ledger
-from turngap.analysis.trial import AUDIT, PROTOCOL, REWARD, SCENARIOS, Row, counted, grid, measure_of, scorer_of
+from turngap.analysis.trial import AUDIT, PROTOCOL, REWARD, SCENARIOS, Row, counted, measure_of, rows_of, scorer_of
 from turngap.data import Cause, Figure
 from turngap.errors import HarnessFault
+from turngap.metrics.rounding import decimals
 from turngap.runs.store import RunStore
 
 _REASONS = 3
@@ -49,10 +50,21 @@ class TaskRow(msgspec.Struct, frozen=True, kw_only=True):
     """Time that the agent took for one answer; a cached answer took what it took at first."""
     tokens: float | None
     """Of the agent, prompts and answers."""
+    user_tokens: float | None
+    """Of the user, likewise; 0 for one that is no model."""
     cost: float | None
     """Of the agent; None where no price is known."""
     user_cost: float | None
     """Of the user; None where no price is known."""
+
+
+class Spent(msgspec.Struct, frozen=True, kw_only=True):
+    """What one side of all trials that took place came to, whether it was asked for or came from a cache."""
+
+    tokens: int | None
+    """Prompts and answers; None where none of the trials tells."""
+    cost: float | None
+    """None where no price is known."""
 
 
 class Retried(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +113,8 @@ class RolloutSummary(msgspec.Struct, frozen=True, kw_only=True):
     left_out: dict[str, int]
     """``pass^k`` -> tasks with fewer than k valid trials, where there are any."""
     components: dict[str, dict[str, int]]
-    """Component -> trials in whose reward it was ``counted``, and in which it was only ``observed``."""
+    """Component -> trials in whose reward it was ``counted``, in which it was only ``observed``, and in which it counts
+    and is ``vacuous``: the task has nothing for it, and the figure leaves them out."""
     ledger: dict[str, Ledger]
     """``rollout``, and ``rollout[SCENARIO]`` where there are several."""
     terminations: dict[str, int]
@@ -117,6 +130,8 @@ class RolloutSummary(msgspec.Struct, frozen=True, kw_only=True):
     retried: Retried | None
     """None where no trial was tried again."""
     audit: Audit | None
+    spending: dict[str, Spent]
+    """``agent`` and ``user``: in the trials that took place."""
     per_task: tuple[TaskRow, ...]
     """In the order of the task file."""
     findings: dict[str, tuple[str, ...]]
@@ -138,12 +153,12 @@ def summarise(store: RunStore, *, seed: int = 0) -> RolloutSummary:
     """
     config = store.rollout
     tasks = {task.id: task.scenario.value for task in store.trials.tasks()}
-    rows = grid(score for _, score in store.scores(REWARD))
+    rows = rows_of(store)
     scorers = set(store.scorers())
     metrics: dict[str, Figure] = {}
     left_out: dict[str, int] = {}
     for name in _names(rows, tasks, config.trials, [name for name in FLOORS if scorer_of(name) in scorers]):
-        source = rows if scorer_of(name) == REWARD else grid(score for _, score in store.scores(scorer_of(name)))
+        source = rows if scorer_of(name) == REWARD else rows_of(store, scorer_of(name))
         metrics[name], lacking = _figure(source, name, tasks, seed)
         if lacking:
             left_out[name] = lacking
@@ -176,6 +191,10 @@ def summarise(store: RunStore, *, seed: int = 0) -> RolloutSummary:
         tau2_differs=tuple(f"{one.task}/{one.trial}" for one in rows if _tau2_differs(one)),
         retried=_retried(rows, before, tasks, seed),
         audit=_audit(store, rows, tasks, seed),
+        spending={
+            "agent": Spent(tokens=_whole(_total(rows, "tokens")), cost=_total(rows, "cost")),
+            "user": Spent(tokens=_whole(_total(rows, "user_tokens")), cost=_total(rows, "user_cost")),
+        },
         per_task=tuple(_task_rows(rows, tasks)),
         findings=_findings(store),
         notes=(),
@@ -225,13 +244,18 @@ def _unmeasured(rows: Sequence[Row], tasks: Mapping[str, str]) -> tuple[str, ...
 
 def _components(rows: Sequence[Row]) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
+
+    def kept(how: str, component: str) -> None:
+        found.setdefault(component, dict.fromkeys(("counted", "observed", "vacuous"), 0))[how] += 1
+
     for one in rows:
         if one.played:
             for name in one.values:
                 owner, _, component = name.partition(".")
                 if component and owner in ("reward", "observed"):
-                    book = found.setdefault(component, {"counted": 0, "observed": 0})
-                    book["counted" if owner == "reward" else "observed"] += 1
+                    kept("counted" if owner == "reward" else "observed", component)
+            for component in one.vacuous:
+                kept("vacuous", component)
     return dict(sorted(found.items()))
 
 
@@ -276,7 +300,7 @@ def _retried(rows: Sequence[Row], again: set[tuple[str, int]], tasks: Mapping[st
 
 def _audit(store: RunStore, rows: Sequence[Row], tasks: Mapping[str, str], seed: int) -> Audit | None:
     config = store.rollout.audit
-    theirs = {(one.task, one.trial): one for one in grid(score for _, score in store.scores(AUDIT))}
+    theirs = {(one.task, one.trial): one for one in rows_of(store, AUDIT)}
     if config is None or not theirs:
         return None
     ours = {(one.task, one.trial): one for one in rows if (one.task, one.trial) in theirs}
@@ -316,7 +340,7 @@ def _task_rows(rows: Sequence[Row], tasks: Mapping[str, str]) -> Iterator[TaskRo
             reward=_mean(valid, "reward"),
             **{
                 name: _mean(played, name)
-                for name in ("steps", "seconds", "answer_seconds", "tokens", "cost", "user_cost")
+                for name in ("steps", "seconds", "answer_seconds", "tokens", "user_tokens", "cost", "user_cost")
             },
         )
 
@@ -331,6 +355,15 @@ def _findings(store: RunStore) -> dict[str, tuple[str, ...]]:
 def _mean(rows: Sequence[Row], name: str) -> float | None:
     values = [one.values[name] for one in rows if name in one.values]
     return math.fsum(values) / len(values) if values else None
+
+
+def _total(rows: Sequence[Row], name: str) -> float | None:
+    values = [one.values[name] for one in rows if one.played and name in one.values]
+    return math.fsum(values) if values else None
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
 
 
 def _notes(summary: RolloutSummary, store: RunStore) -> Iterator[str]:
@@ -401,4 +434,4 @@ def _count(number: int, noun: str) -> str:
 
 
 def _percent(figure: Figure) -> str:
-    return "-" if figure.value is None else f"{figure.value:.1%}"
+    return "-" if figure.value is None else f"{decimals(100 * figure.value)}%"

@@ -50,7 +50,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None = None
     """Level of the two-sided interval that has to keep the bound; None: the value alone has to."""
     max_errored: int = 0
-    """Units of the figure that may be errored, in the run and in the baseline each."""
+    """Units of the figure that may be errored, in the run and in the baseline each; of live trials, those that the user
+    spoiled are among them."""
 
     @property
     def kind(self) -> str:

@@ -30,7 +30,11 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     units: list[Unit]
     """Those that were measured."""
     errored: int
-    """Those that could not be measured."""
+    """Those that could not be measured; of live trials, trials."""
+    spoiled: int = 0
+    """Live trials that count neither way, for the user failed in them."""
+    total: int = 0
+    """All of them, measured or not: conversations, decisions, or trials (also where `units` are tasks)."""
 
 
 def measure_of(metric: str) -> Measure | None:
@@ -79,8 +83,15 @@ def sample(store: RunStore, metric: str, scorer: str) -> Sample:
         raise KeyError(metric)
     if measure.protocol == trial.PROTOCOL:
         tasks = {task.id: task.scenario.value for task in store.trials.tasks()}
-        found = trial.counted(trial.grid(score for _, score in store.scores(scorer)), measure, tasks)
-        return Sample(measure=measure, scorer=scorer, units=found.units, errored=found.errored)
+        found = trial.counted(trial.rows_of(store, scorer), measure, tasks)
+        return Sample(
+            measure=measure,
+            scorer=scorer,
+            units=found.units,
+            errored=found.errored,
+            spoiled=found.spoiled,
+            total=found.trials,
+        )
     units: list[Unit] = []
     errored = 0
     for _, score in store.scores(scorer):
@@ -94,7 +105,7 @@ def sample(store: RunStore, metric: str, scorer: str) -> Sample:
             place = -1 if score.decision is None else score.decision
             units.append(Unit(score.conversation, place, score.kind, values))
     units.sort(key=lambda unit: (unit.conversation, unit.decision))
-    return Sample(measure=measure, scorer=scorer, units=units, errored=errored)
+    return Sample(measure=measure, scorer=scorer, units=units, errored=errored, total=len(units) + errored)
 
 
 def _kept(score: Score, metric: str) -> dict[str, float]:

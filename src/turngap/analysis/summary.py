@@ -135,7 +135,7 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
             units = rows[scorer].units if scorer in rows else []
             protocol, _, judge = scorer.partition(":")
             metrics[figure_name(measure.name, judge, judges.get(protocol, ()))] = compute(measure, units, seed=seed)
-    curve = horizon(store, seed=seed) if "horizon" in rows else None
+    curve = horizon(store) if "horizon" in rows else None
     points = curve.points if curve else ()
     metrics |= {f"horizon.{point.h}": point.measured for point in points}
     replayed = rows["replay"].units if "replay" in rows else []

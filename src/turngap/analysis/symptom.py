@@ -2,7 +2,7 @@
 
 Reads stored rewards, asks nobody. A trial may show several symptoms, or none; counts are of trials, and a symptom that
 occurs twice in a trial counts once. Symptoms of successful trials are counted apart: a loop that ended, a needless hand
-over.
+over. Trials that were errored have no reward and no symptom; they are listed with the reason.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 import msgspec
 
 from turngap.analysis.finish import unfinished
-from turngap.data.reward import Reward, Symptom, SymptomKind
+from turngap.analysis.trial import REWARD
+from turngap.data import Cause, Failure
+from turngap.data.reward import Symptom, SymptomKind
 from turngap.metrics.passk import succeeded
 from turngap.runs.store import RunStore
 
@@ -42,6 +44,16 @@ class SymptomCase(msgspec.Struct, frozen=True, kw_only=True):
     symptoms: tuple[Symptom, ...]
 
 
+class LostTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """One trial of which nothing is known: it could not be measured, or not be graded."""
+
+    task: str
+    trial: int
+    cause: Cause
+    kind: str
+    reason: str
+
+
 class Symptoms(msgspec.Struct, frozen=True, kw_only=True):
     """What went wrong in the trials of a run."""
 
@@ -49,12 +61,16 @@ class Symptoms(msgspec.Struct, frozen=True, kw_only=True):
     """Graded ones, those that the user spoiled included."""
     failed: int
     """Those of them with less than a full reward."""
+    spoiled: int
+    """Those of the failed ones that the user spoiled: they count neither for nor against the agent."""
     without: int
     """Failed ones that show no symptom."""
     rows: tuple[SymptomRow, ...]
     """Kinds that occur, the most frequent in failed trials first."""
     cases: tuple[SymptomCase, ...]
     """In the order of tasks and trials."""
+    lost: tuple[LostTrial, ...]
+    """Errored trials, in the same order."""
     notes: tuple[str, ...] = ()
     """What a reader has to know beside it: that the run is not finished."""
 
@@ -63,6 +79,10 @@ class Symptoms(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(
             case for case in self.cases if case.task == name or any(symptom.kind == name for symptom in case.symptoms)
         )
+
+    def show_lost(self, name: str) -> tuple[LostTrial, ...]:
+        """The errored trials of a task, a cause or a kind of error; all of them for ``errored``."""
+        return tuple(one for one in self.lost if name in (one.task, one.cause, one.kind, "errored"))
 
     def example(self, kind: SymptomKind) -> SymptomCase | None:
         """The first failed trial that shows a kind."""
@@ -78,10 +98,16 @@ def symptoms(store: RunStore) -> Symptoms:
     """
     graded = 0
     cases = []
-    for task in store.trials.task_ids():
+    wanted = store.rollout.trials  # what is past it is in no figure
+    lost = {key: failure for key, failure in store.trials.failures().items() if key[1] < wanted}
+    tasks = store.trials.task_ids()
+    for task in tasks:
         for trial, (_, reward) in store.trials.rewards(task).items():
-            if not isinstance(reward, Reward) or trial >= store.rollout.trials:
-                continue  # past what was last asked for, and in no figure
+            if trial >= wanted or (task, trial) in lost:
+                continue
+            if isinstance(reward, Failure):
+                lost[task, trial] = reward
+                continue
             graded += 1
             if reward.symptoms or not succeeded(reward.value):
                 cases.append(
@@ -94,13 +120,20 @@ def symptoms(store: RunStore) -> Symptoms:
                     )
                 )
     failed = [case for case in cases if not succeeded(case.reward)]
+    by_user = {(one.conversation, one.decision) for _, one in store.scores(REWARD) if one.cause is Cause.USER}
+    order = {task: at for at, task in enumerate(tasks)}
     rows = filter(None, (_row(kind, cases) for kind in SymptomKind))
     return Symptoms(
         trials=graded,
         failed=len(failed),
+        spoiled=sum((case.task, case.trial) in by_user for case in failed),
         without=sum(not case.symptoms for case in failed),
         rows=tuple(sorted(rows, key=lambda row: (-row.failed, -row.succeeded))),
         cases=tuple(cases),
+        lost=tuple(
+            LostTrial(task=task, trial=trial, cause=failure.cause, kind=failure.kind, reason=failure.reason)
+            for (task, trial), failure in sorted(lost.items(), key=lambda item: (order[item[0][0]], item[0][1]))
+        ),
         notes=unfinished(store),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from turngap.metrics.paired import Difference
+from turngap.metrics.rounding import decimals, signed
 
 LEVEL = 0.05
 USERS_DIFFER = 0.1
@@ -125,11 +126,13 @@ def _turns(better: Mapping[str, Finding], worse: list[str]) -> str:
 
 
 def _points(value: float | None) -> str:
-    # A difference that rounds to nothing has no sign worth showing.
-    points = round(100 * (value or 0.0), 1)
-    return f"{points + 0.0:+.1f}"
+    return signed(100 * (value or 0.0))
 
 
 def _interval(found: Finding) -> str:
+    """The interval; where it leaves zero out and the difference is open all the same, why that is."""
     low, high = found.difference.ci95 or (-1.0, 1.0)
-    return f"95% interval {_points(low)} to {_points(high)}"
+    told = f"95% interval {_points(low)} to {_points(high)}"
+    if found.clear or not found.difference.clear or found.p is None:
+        return told
+    return f"{told}, but p is {decimals(found.p, 3)} when corrected for all that is compared"

@@ -3,10 +3,14 @@
 Scoring the next turn costs little, so gates tend to rest on it. This holds every usual single-figure gate against what
 is wanted in the end, `workflow.success`, under the same bounds, and names the gates that would pass a run whose
 workflows fail. The bounds are those that the rules set for workflows; rules without any lend theirs instead.
+
+For runs of live trials it is the same with other figures: what is wanted in the end is the `pass^k` of the rules (the
+largest k of several; `pass^1` where no rule has one).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +18,7 @@ import msgspec
 
 from turngap.analysis.gate import GateResult, Outcome, Ruling, evaluate
 from turngap.analysis.rule import LOWER_IS_BETTER, Rule
+from turngap.config import RolloutConfig
 from turngap.errors import UsageError
 from turngap.runs.store import RunStore
 
@@ -27,6 +32,13 @@ GATES: tuple[tuple[str, str], ...] = (
     ("workflows", WORKFLOW),
 )
 """Gate -> its one figure, the cheapest first."""
+_OF_TRIALS: tuple[tuple[str, str], ...] = (
+    ("facts told", "reward.communicate"),
+    ("final databases", "reward.db"),
+    ("mean rewards", "reward"),
+    ("single trials", "pass^1"),
+)
+_HAT = re.compile(r"pass\^(\d+)")
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +48,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     outcome: Outcome
     let_through: bool | None
-    """Whether it passes a run that the workflow gate fails; None where one of the two could not be decided."""
+    """Whether it passes a run that fails in the end; None where one of the two gates could not be decided."""
     rulings: tuple[Ruling, ...]
 
 
@@ -48,7 +60,7 @@ class RunTrials(msgspec.Struct, frozen=True, kw_only=True):
     result: GateResult
     """What the rules as they are written say."""
     trials: tuple[Trial, ...]
-    """In the order of `GATES`."""
+    """In the order of `WhatIf.gates`."""
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,13 +70,21 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     """The figure whose rules lend the bounds."""
     rules: tuple[Rule, ...]
     """Those rules."""
+    gates: tuple[tuple[str, str], ...]
+    """Gate -> its one figure, the cheapest first."""
+    wanted: str
+    """The figure that is wanted in the end, one of those of `gates`."""
+    whole: str
+    """What that figure is about, in the plural: ``workflows``."""
     runs: tuple[RunTrials, ...]
 
 
-def lent(rules: Sequence[Rule]) -> tuple[str, tuple[Rule, ...]]:
+def lent(
+    rules: Sequence[Rule], *, wanted: Sequence[str] = (WORKFLOW, "replay.completed")
+) -> tuple[str, tuple[Rule, ...]]:
     """The rules whose bounds are tried on every figure, and the figure that they are on.
 
-    Those on `workflow.success`, else on `replay.completed`, else on the figure that has the first `min` or `max_drop`.
+    Those on the first of `wanted` that a rule names, else on the figure that has the first `min` or `max_drop`.
 
     Raises:
         UsageError: no rule has a `min` or `max_drop`, of a figure of which more is better.
@@ -72,7 +92,7 @@ def lent(rules: Sequence[Rule]) -> tuple[str, tuple[Rule, ...]]:
     fit = [rule for rule in rules if rule.max is None and rule.metric not in LOWER_IS_BETTER]
     if not fit:
         raise UsageError("--what-if needs a rule with min or max_drop: its bound is tried on every figure")
-    order = [metric for metric in (WORKFLOW, "replay.completed") if metric in [rule.metric for rule in fit]]
+    order = [metric for metric in wanted if metric in [rule.metric for rule in fit]]
     origin = (order or [fit[0].metric])[0]
     return origin, tuple(rule for rule in fit if rule.metric == origin)
 
@@ -89,34 +109,47 @@ def what_if(
         no_baseline: why there is none.
 
     Raises:
-        UsageError: see `lent`.
+        UsageError: see `lent`; or some runs are of live trials and others are not.
     """
-    origin, base = lent(rules)
+    kinds = {isinstance(store.settings, RolloutConfig) for store, _ in runs}
+    if len(kinds) > 1:
+        raise UsageError("--what-if takes runs of one kind: recorded conversations, or live trials")
+    gates, wanted, whole = _of_trials(rules) if True in kinds else (GATES, WORKFLOW, "workflows")
+    origin, base = lent(rules, wanted=(wanted, "replay.completed"))
     found = []
     for store, result in runs:
         outcomes = {}
-        for gate, metric in GATES:
+        for gate, metric in gates:
             moved = [msgspec.structs.replace(rule, metric=metric) for rule in base]
             outcomes[gate] = (metric, evaluate(moved, store, baseline, no_baseline=no_baseline))
-        workflow = next(tried.outcome for metric, tried in outcomes.values() if metric == WORKFLOW)
+        in_the_end = next(tried.outcome for metric, tried in outcomes.values() if metric == wanted)
         trials = tuple(
             Trial(
                 gate=gate,
                 metric=metric,
                 outcome=tried.outcome,
-                let_through=_let_through(tried.outcome, workflow),
+                let_through=_let_through(tried.outcome, in_the_end),
                 rulings=tried.rulings,
             )
             for gate, (metric, tried) in outcomes.items()
         )
         found.append(RunTrials(run=result.run, model=result.model, result=result, trials=trials))
-    return WhatIf(origin=origin, rules=base, runs=tuple(found))
+    return WhatIf(origin=origin, rules=base, gates=gates, wanted=wanted, whole=whole, runs=tuple(found))
 
 
-def _let_through(outcome: Outcome, workflow: Outcome) -> bool | None:
-    if Outcome.UNDECIDED in (outcome, workflow):
+def _of_trials(rules: Sequence[Rule]) -> tuple[tuple[tuple[str, str], ...], str, str]:
+    """Gates on runs of live trials, the figure wanted in the end, and what it is about."""
+    named = (_HAT.fullmatch(rule.metric) for rule in rules if rule.max is None)
+    most = max((int(hat[1]) for hat in named if hat), default=1)
+    if most == 1:
+        return _OF_TRIALS, "pass^1", "trials"
+    return (*_OF_TRIALS, (f"{most} trials of a task", f"pass^{most}")), f"pass^{most}", f"sets of {most} trials"
+
+
+def _let_through(outcome: Outcome, in_the_end: Outcome) -> bool | None:
+    if Outcome.UNDECIDED in (outcome, in_the_end):
         return None
-    return outcome is Outcome.PASS and workflow is Outcome.FAIL
+    return outcome is Outcome.PASS and in_the_end is Outcome.FAIL
 
 
 def to_document(table: WhatIf) -> dict[str, Any]:

@@ -117,18 +117,20 @@ def _print_trials(run: Path, show: str | None, *, as_json: bool) -> None:
     with RunStore.open(run) as store:
         found = symptoms(store)
         model = store.rollout.model.spec
-    if not found.trials:
+        tasks = store.trials.task_ids()
+    if not found.trials and not found.lost:
         raise UsageError(f"{run}: no trial is graded yet; run turngap rollout first")
     if show is not None:
-        cases = found.show(show)
-        if not cases:
-            names = ", ".join(row.name for row in found.rows)
-            raise UsageError(f"nothing went wrong under {show!r}; there are: {names or 'no symptoms at all'}")
-        found = msgspec.structs.replace(found, cases=cases)
+        cases, lost = found.show(show), found.show_lost(show)
+        if not cases and not lost and show not in tasks:
+            names = [row.name.value for row in found.rows] + (["errored"] if found.lost else [])
+            raise UsageError(f"no symptom and no task is called {show!r}; there are: {', '.join(names) or 'none'}")
+        found = msgspec.structs.replace(found, cases=cases, lost=lost)
     if as_json:
         typer.echo(jsonio.dumps({"run": str(run), **symptom_document(found)}, indent=2))
     elif show is not None:
-        console().print(symptom_cases(found.cases))
+        fine = () if found.cases or found.lost else (f"task {show}: nothing went wrong in the trials that took place",)
+        console().print(symptom_cases(found.cases, found.lost, (*fine, *found.notes)))
     else:
         console().print(symptom_table(found, title=f"why trials of {model} failed"))
 
@@ -143,6 +145,6 @@ def _print(found: Taxonomy, run: Path, model: str, show: str | None, *, as_json:
     if as_json:
         typer.echo(jsonio.dumps({"run": str(run), **to_document(found)}, indent=2))
     elif show is not None:
-        console().print(case_list(found.cases))
+        console().print(case_list(found.cases, found.notes))
     else:
         console().print(taxonomy_table(found, title=f"why replays of {model} failed"))

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from turngap.data import Task, Termination, Trajectory
+from turngap.data import Task, Termination, ToolCall, Trajectory
 from turngap.data.reward import Grade, Reward
 from turngap.data.task import Component
 from turngap.domains import LiveDomain, LiveWorld
@@ -161,7 +161,8 @@ def _actions(trial: Trial) -> Found:
 
 def _assertions(trial: Trial) -> Found:
     broken = [
-        f"{one.name} is {not one.expected}{f': {one.message}' if one.message else ''}"
+        f"{called(ToolCall(name=one.name, arguments=one.arguments))} is {not one.expected}, wanted {one.expected}"
+        f"{f': {one.message}' if one.message else ''}"
         for one in trial.task.criteria.env_assertions
         if trial.domain.holds(trial.world, one.name, one.arguments, requestor=one.side) is not one.expected
     ]

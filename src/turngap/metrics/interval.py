@@ -1,13 +1,18 @@
-"""Intervals: Wilson's for shares, a cluster bootstrap for means of decisions that belong to conversations.
+"""Intervals: Wilson's for shares of independent units, and one rule for means of units that belong to clusters.
 
 They are two-sided and at 95%, where no other level is asked for.
 
-Percentiles of a bootstrap are a little too narrow when clusters are few, for the same reason that a mean of few values
-is given a t interval. `expanded_level` makes up for that (Hesterberg's expanded percentiles, see docs/figures.md).
+Decisions of one conversation, and trials of one task, resemble each other, so a mean over them is not known as well as
+its n suggests: what varies is the cluster. `cluster_interval` weighs whole clusters at random and reckons with one more
+cluster that nobody has seen, all of whose units came out as badly (for the lower end) or as well (for the upper one) as
+can be. So few clusters, or clusters that all agree, never claim to be sure; an outcome that is better throughout never
+has a lower end that is lower; and with one zero or one in each cluster it is the exact interval of Clopper and Pearson.
+Why this rule, and how often it holds the truth: docs/decisions/figures.md.
 
-Decisions of one conversation resemble each other, so a mean over decisions is not known as well as its n suggests;
-whole conversations are what is drawn again. All functions are deterministic and give None where there is nothing to
-measure, never NaN.
+A figure without a highest value (a count) has no worst case to reckon with: `cluster_bootstrap` gives it percentiles,
+taken at the `expanded_level` that makes up for few clusters.
+
+All functions are deterministic and give None where there is nothing to measure, never NaN.
 """
 
 from __future__ import annotations
@@ -20,15 +25,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, stdtrit
 
+from turngap.metrics.weighing import low_end
+
 Interval = tuple[float, float]
 
 LEVEL = 0.95
 """How often an interval holds the truth, where nothing else is asked for."""
-_TAIL = 50
-"""Draws that have to lie beyond each end of a bootstrap interval, so that the end is known well enough."""
+TAIL = 50
+"""Draws that have to lie beyond each end of an interval that is drawn, so that the end is known well enough."""
 _CELLS = 1_000_000
 """Random draws that are held in memory at once."""
-SAME = 1e-9
+_SAME = 1e-9
 """Values this close are equal: sums in another order differ in the last digits."""
 _HIGHEST = 0.999
 """Level to which percentiles are widened at most: with two or three clusters nothing helps."""
@@ -54,79 +61,86 @@ def wilson(successes: int, n: int, *, level: float = LEVEL) -> Interval | None:
     return low, high
 
 
-def cluster_bootstrap(
+def cluster_interval(
     values: Sequence[float],
     clusters: Sequence[Hashable],
     *,
     weights: Sequence[float] | None = None,
-    seed: int,
-    resamples: int = 2000,
     bounds: Interval = (0.0, 1.0),
     level: float = LEVEL,
 ) -> Interval | None:
-    """Percentile interval of a (weighted) mean when whole clusters are drawn again with replacement.
+    """The interval of a (weighted) mean over units that belong to clusters.
 
-    The mean of a draw is the sum of all its values over the sum of all its weights, so large conversations weigh as
-    much as in the figure itself. The percentiles are taken at the `expanded_level`. Where all clusters have the same
-    mean there is nothing to draw, and the interval is that of `settled`.
+    Each cluster enters the mean with all its units and a random weight of its own (`turngap.metrics.weighing`); so does
+    one cluster more, of middling size, whose units all lie at the end of `bounds` that is looked at. The interval ends
+    where the weighted mean lies beyond with a chance of half of what `level` leaves.
 
     Args:
-        values: one per unit.
-        clusters: the cluster (conversation) of each unit; the order in which units stand does not matter.
+        values: one per unit, within `bounds`.
+        clusters: the cluster (conversation, task) of each unit; the order in which units stand does not matter.
         weights: of each unit, not negative; None: 1 each.
-        seed: of the draws; equal input gives equal output.
-        resamples: number of draws; more are made where so few would lie beyond the ends that these would be uncertain.
-        bounds: what the figure can be at all. It is the interval when all units belong to one cluster, for one cluster
-            says nothing about how clusters differ.
-        level: two-sided; in (0, 1).
+        bounds: what a unit can be at all.
+        level: two-sided; from 0.5 up, below 1.
 
     Returns:
-        (low, high), or None without units or without weight.
+        (low, high), or None without units or without weight. The mean lies inside.
 
     Raises:
         ValueError: sequences of unequal length, a negative weight.
     """
     totals, masses = _sums(values, clusters, weights)
-    used = masses > 0
-    totals, masses = totals[used], masses[used]
-    count = len(totals)
-    if count == 0:
+    if not len(totals):
         return None
-    if count == 1:
-        return bounds
-    if np.ptp(totals / masses) <= SAME:
-        return settled(math.fsum(totals) / math.fsum(masses), count, bounds=bounds, level=level)
+    lowest, highest = bounds
+    found, counts = np.unique(np.stack((masses, totals / masses), axis=1), axis=0, return_counts=True)
+    groups = np.append(counts, 1).astype(np.float64)
+    sizes, means = np.append(found[:, 0], masses.mean()), np.clip(found[:, 1], lowest, highest)
+    chance = (1 - level) / 2
+    low = low_end(np.append(means, lowest), sizes, groups, chance)
+    high = -low_end(np.append(-means, -highest), sizes, groups, chance)
+    # Rounding alone must not put the figure outside its interval.
+    mean = min(highest, max(lowest, math.fsum(totals) / math.fsum(masses)))
+    return min(low, mean), max(high, mean)
+
+
+def cluster_bootstrap(
+    values: Sequence[float], clusters: Sequence[Hashable], *, seed: int, resamples: int = 2000, level: float = LEVEL
+) -> Interval | None:
+    """Percentile interval of the mean of a figure without a highest value, whole clusters being drawn again.
+
+    The mean of a draw is the sum of all its values over their number, so large clusters weigh as much as in the figure
+    itself. The percentiles are taken at the `expanded_level`.
+
+    Args:
+        values: one per unit.
+        clusters: the cluster of each unit; the order in which units stand does not matter.
+        seed: of the draws; equal input gives equal output.
+        resamples: number of draws; more are made where so few would lie beyond the ends that these would be uncertain.
+        level: two-sided; in (0, 1).
+
+    Returns:
+        (low, high); None with fewer than two clusters, for one says nothing about others.
+
+    Raises:
+        ValueError: sequences of unequal length.
+    """
+    totals, masses = _sums(values, clusters, None)
+    count = len(totals)
+    if count < 2:
+        return None
+    mean = math.fsum(totals) / math.fsum(masses)
+    if np.ptp(totals / masses) <= _SAME:
+        return mean, mean
     random = np.random.default_rng(seed)
     tail = (1 - expanded_level(count, level=level)) / 2
-    resamples = max(resamples, round(_TAIL / tail))
+    resamples = max(resamples, round(TAIL / tail))
     means = []
     rows = max(1, _CELLS // count)
     for start in range(0, resamples, rows):
         drawn = random.integers(0, count, (min(rows, resamples - start), count))
         means.append(totals[drawn].sum(axis=1) / masses[drawn].sum(axis=1))
     low, high = np.quantile(np.concatenate(means), (tail, 1 - tail))
-    # Rounding alone must not put the figure outside its interval, nor the interval outside what can be.
-    mean = math.fsum(totals) / math.fsum(masses)
-    return max(bounds[0], min(float(low), mean)), min(bounds[1], max(float(high), mean))
-
-
-def settled(value: float, clusters: int, *, bounds: Interval = (0.0, 1.0), level: float = LEVEL) -> Interval:
-    """The interval of a figure that is the same in every draw of clusters: what so many of them allow.
-
-    A bootstrap has nothing to draw there and would claim certainty. A share or mean in [0, 1] gets Wilson's interval
-    over as many units as there are clusters (of the two numbers of successes that the value lies between, where it is
-    none). A difference gets plus and minus the Wilson bound of a share that was 0 in all of them, times the largest
-    difference. A figure without a highest value stays a point, for nothing says how far it might go.
-    """
-    if not all(math.isfinite(end) for end in bounds):
-        return value, value
-    if bounds[0] < 0:
-        reach = bounds[1] * (wilson(0, clusters, level=level) or (0.0, 1.0))[1]
-        return max(bounds[0], value - reach), min(bounds[1], value + reach)
-    least = min(clusters, max(0, math.floor(value * clusters + SAME)))
-    most = min(clusters, max(0, math.ceil(value * clusters - SAME)))
-    low = (wilson(least, clusters, level=level) or bounds)[0]
-    return low, (wilson(most, clusters, level=level) or bounds)[1]
+    return min(float(low), mean), max(float(high), mean)
 
 
 def expanded_level(clusters: int, *, level: float = LEVEL) -> float:
@@ -141,7 +155,7 @@ def expanded_level(clusters: int, *, level: float = LEVEL) -> float:
 def _sums(
     values: Sequence[float], clusters: Sequence[Hashable], weights: Sequence[float] | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Weighted sum of values, and sum of weights, of each cluster, in an order that the units' order has no part in."""
+    """Sums of weighted values and of weights of clusters with weight, in an order that the units' has no part in."""
     weights = [1.0] * len(values) if weights is None else weights
     if not len(values) == len(clusters) == len(weights):
         raise ValueError(f"{len(values)} values, {len(clusters)} clusters, {len(weights)} weights")
@@ -154,5 +168,5 @@ def _sums(
     sums = sorted(
         (math.fsum(one for one, _ in units), math.fsum(one for _, one in units)) for units in members.values()
     )
-    table = np.array(sums, dtype=np.float64).reshape(-1, 2)
+    table = np.array([one for one in sums if one[1] > 0], dtype=np.float64).reshape(-1, 2)
     return table[:, 0], table[:, 1]

@@ -16,7 +16,7 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 
-from turngap.metrics.interval import LEVEL, Interval, cluster_bootstrap, wilson
+from turngap.metrics.interval import LEVEL, Interval, cluster_interval
 
 _FLIPS = 20_000
 """Random sign patterns of a test that cannot be computed exactly."""
@@ -33,7 +33,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     clusters: int
     """Conversations that the pairs belong to."""
     ci95: Interval | None = None
-    """Cluster bootstrap, unless a function says otherwise; see `paired_difference` for pairs that never differ."""
+    """At 95% unless another level was asked for."""
 
     @property
     def clear(self) -> bool:
@@ -42,36 +42,31 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def paired_difference(
-    first: Sequence[float], second: Sequence[float], clusters: Sequence[Hashable], *, seed: int
+    first: Sequence[float], second: Sequence[float], clusters: Sequence[Hashable], *, level: float = LEVEL
 ) -> Difference:
     """Mean of the second minus mean of the first, over pairs of values of the same units.
 
-    Where no pair differs, or every pair by 1, a bootstrap has nothing to draw and would claim certainty. The interval
-    is then what the number of conversations allows: plus and minus the Wilson bound of a share that was 0 in all of
-    them, or from the Wilson bound of a share that was 1.
+    The interval is that of `turngap.metrics.interval.cluster_interval`. With one binary pair in each conversation it
+    leaves zero out exactly where McNemar's exact test finds the difference, at 1 - `level`.
 
     Args:
         first: value of each unit in the first model, in [0, 1].
         second: value of the same unit in the second model.
         clusters: the conversation of each unit.
-        seed: of the bootstrap.
+        level: of the interval.
 
     Raises:
         ValueError: sequences of unequal length.
     """
     differences = _differences(first, second, clusters)
-    count = len(set(clusters))
     if not differences:
         return Difference(value=None, n=0, clusters=0)
-    value = math.fsum(differences) / len(differences)
-    if not any(differences):
-        return Difference(value=value, n=len(differences), clusters=count, ci95=no_difference(count))
-    if abs(value) == 1 and count > 1:
-        least = (wilson(count, count) or (0.0, 1.0))[0]
-        certain = (least, 1.0) if value > 0 else (-1.0, -least)
-        return Difference(value=value, n=len(differences), clusters=count, ci95=certain)
-    ci95 = cluster_bootstrap(differences, clusters, seed=seed, bounds=(-1.0, 1.0))
-    return Difference(value=value, n=len(differences), clusters=count, ci95=ci95)
+    return Difference(
+        value=math.fsum(differences) / len(differences),
+        n=len(differences),
+        clusters=len(set(clusters)),
+        ci95=cluster_interval(differences, clusters, bounds=(-1.0, 1.0), level=level),
+    )
 
 
 def difference_of(first: tuple[float, Interval], second: tuple[float, Interval]) -> tuple[float, Interval]:
@@ -86,12 +81,6 @@ def difference_of(first: tuple[float, Interval], second: tuple[float, Interval])
     low = value - math.hypot(other - other_low, one_high - one)
     high = value + math.hypot(other_high - other, one - one_low)
     return value, (max(-1.0, low), min(1.0, high))
-
-
-def no_difference(clusters: int, *, level: float = LEVEL) -> Interval:
-    """The interval of a difference when no pair differed in so many conversations; [-1, 1] for none."""
-    found = wilson(0, clusters, level=level)
-    return (-1.0, 1.0) if found is None else (-found[1], found[1])
 
 
 class Discordance(msgspec.Struct, frozen=True, kw_only=True):

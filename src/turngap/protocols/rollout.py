@@ -90,6 +90,7 @@ def _costs(trajectory: Trajectory) -> dict[str, float]:
         "steps": float(trajectory.steps),
         "seconds": trajectory.seconds,
         "tokens": float(usage.prompt_tokens + usage.completion_tokens),
+        "user_tokens": float(user.prompt_tokens + user.completion_tokens),
     }
     if trajectory.steps:
         found["answer_seconds"] = trajectory.metadata.get("answer_seconds", 0.0) / trajectory.steps

@@ -16,9 +16,11 @@ from rich.text import Text
 
 from turngap.analysis.compare import Comparison, Contrast, PairedFigure
 from turngap.analysis.ranks import Flip, Hidden, Order, Ranks
+from turngap.metrics.rounding import decimals, signed
 from turngap.report.harmless import one_line
-from turngap.report.table import percent
+from turngap.report.table import folded, percent
 
+_NAME = 18  # columns of the name of a figure
 _FLIPS = 3  # flips that are shown; all of them are in --json
 _CONVERSATIONS = 3  # conversations that are named for a flip
 _MAIN = ("turn.success", "turn.success.tool", "strict.exact", "turn.success.text", "text.rouge1", "strict.arg_f1")
@@ -77,7 +79,7 @@ def _contrast(contrast: Contrast, letters: dict[str, str], see: float) -> list[R
     first, second = letters[contrast.first], letters[contrast.second]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=0)
     # Fixed widths, 79 with the gaps: no figure may push another off a terminal of 80 columns.
-    table.add_column(f"{second} against {first}", no_wrap=True, width=18, overflow="fold")
+    table.add_column(f"{second} against {first}", no_wrap=True, width=_NAME, overflow="fold")
     for heading, width in (
         ("n", 5),
         (first, 5),
@@ -98,7 +100,7 @@ def _row(figure: PairedFigure) -> tuple[str, ...]:
     difference = figure.difference
     name = figure.name.replace(".success", "").replace(".completed", "") if len(figure.name) > 17 else figure.name
     return (
-        name,
+        "\n".join(folded(name, _NAME)),
         str(difference.n),
         percent(figure.first),
         percent(figure.second),
@@ -112,7 +114,7 @@ def _row(figure: PairedFigure) -> tuple[str, ...]:
 
 def points(value: float | None) -> str:
     """A difference as points with a sign; nothing is plus or minus 0.0; a dash where there is none."""
-    return "-" if value is None else f"{round(100 * value, 1) + 0.0:+.1f}"
+    return "-" if value is None else signed(100 * value)
 
 
 def probability(value: float | None) -> str:
@@ -201,13 +203,13 @@ def _orders(orders: Sequence[Order], letters: dict[str, str]) -> Table:
 def _flip(flip: Flip, letters: dict[str, str]) -> str:
     leader, other = letters[flip.leader], letters[flip.other]
     ends = (
-        f"{other} leads by {-100 * flip.outcome_lead:.1f}"
+        f"{other} leads by {decimals(-100 * flip.outcome_lead)}"
         if flip.outcome_lead < 0
         else f"{leader} and {other} are equal"
     )
     text = (
-        f"{leader} leads {other} by {100 * flip.lead:.1f} points; under {flip.outcome} {ends} "
-        f"(so in {flip.certainty:.0%} of draws)"
+        f"{leader} leads {other} by {decimals(100 * flip.lead)} points; under {flip.outcome} {ends} "
+        f"(so in {decimals(100 * flip.certainty, 0)}% of draws)"
     )
     if flip.conversations:
         text += f": see {_named([cause.conversation for cause in flip.conversations])}, where only {other} succeeds"

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from turngap.data import Figure
+from turngap.metrics.rounding import decimals
 
 DASH = "–"
 
@@ -174,19 +175,19 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 def percent(value: float | None) -> str:
     """A fraction in percent with one decimal and without a sign; a dash for None."""
-    return DASH if value is None else f"{100 * value:.1f}"
+    return DASH if value is None else decimals(100 * value)
 
 
 def between(ends: tuple[float, float] | None) -> str:
     """An interval in percent, ``31.0–35.2``; nothing for None."""
-    return "" if ends is None else f"{100 * ends[0]:.1f}–{100 * ends[1]:.1f}"
+    return "" if ends is None else f"{decimals(100 * ends[0])}–{decimals(100 * ends[1])}"
 
 
 def signed(value: float | None, places: int = 1) -> str:
     """A number with its sign, a real minus, and no sign where it is shown as zero; a dash for None."""
     if value is None:
         return DASH
-    digits = f"{abs(value):.{places}f}"
+    digits = decimals(abs(value), places)
     if not float(digits):
         return digits
     return f"{'+' if value > 0 else '−'}{digits}"

@@ -15,6 +15,7 @@ from turngap.analysis.horizon import Horizon
 from turngap.analysis.propagation import FEW, Condition, DepthRow, Propagation
 from turngap.data import Figure
 from turngap.metrics.paired import Difference
+from turngap.metrics.rounding import decimals
 from turngap.report.compare_table import points
 from turngap.report.harmless import one_line
 from turngap.report.table import interval, percent
@@ -45,7 +46,7 @@ def _horizon(found: Horizon) -> list[RenderableType]:
     table = _table("h", "n", "measured", "95% interval", "p^h", "by kind")
     for point in found.points:
         predictions = [
-            "-" if value is None else f"{100 * value:.1f}" for value in (point.predicted, point.predicted_by_kind)
+            "-" if value is None else decimals(100 * value) for value in (point.predicted, point.predicted_by_kind)
         ]
         measured = point.measured
         table.add_row(str(point.h), str(measured.n), percent(measured), interval(measured), *predictions)
@@ -64,7 +65,9 @@ def _chain(chain: Chain) -> list[RenderableType]:
         parts.append(table)
         parts += [Text(f"  {link.name} is measured by: {link.measured_name}") for link in chain.links]
     if chain.targets:
-        needs = ", ".join(f"{target.completion:.0%} needs {100 * target.rate:.1f}%" for target in chain.targets)
+        needs = ", ".join(
+            f"{decimals(100 * target.completion, 0)}% needs {decimals(100 * target.rate)}%" for target in chain.targets
+        )
         parts += [Text(), Text("needed of every decision at this mix of lengths:", style="italic"), Text(f"  {needs}")]
     return parts
 
@@ -121,7 +124,7 @@ def _few(found: Propagation) -> Iterable[Text]:
     )
     few = ", ".join(f"{name} {count}" for name, count in counts if 0 < count < FEW)
     if few:
-        yield Text(f"from few conversations: {few}; intervals are the wider of two kinds")
+        yield Text(f"from few conversations: {few}")
 
 
 def _places(found: Propagation) -> Iterable[tuple[str, Mapping[str, int]]]:
@@ -153,7 +156,7 @@ def _depths(rows: Iterable[DepthRow]) -> RenderableType:
             percent(row.p_gold),
             percent(row.survival),
             interval(row.survival),
-            "-" if row.expected is None else f"{100 * row.expected:.1f}",
+            "-" if row.expected is None else decimals(100 * row.expected),
         )
     if len(shown) <= _DEPTHS:
         return table

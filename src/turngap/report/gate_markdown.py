@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from turngap.analysis.gate import GateResult, Outcome
-from turngap.analysis.whatif import GATES, WhatIf
+from turngap.analysis.whatif import WhatIf
 from turngap.report.gate_table import let_through
 from turngap.report.markdown import escape, escape_cell, table
-from turngap.report.ruling import LABEL, count, interval, value, verdict
+from turngap.report.ruling import LABEL, count, interval, uncounted, value, verdict
 
 _MARK = {Outcome.PASS: "✅", Outcome.FAIL: "❌", Outcome.UNDECIDED: "❔"}
-_HEAD = ("", "rule", "measured", "interval", "n", "errored", "why")
+_HEAD = ("", "rule", "measured", "interval", "n", "not counted", "why")
 
 
 def gate_markdown(result: GateResult, what_if: WhatIf | None = None) -> str:
@@ -21,7 +21,7 @@ def gate_markdown(result: GateResult, what_if: WhatIf | None = None) -> str:
             value(ruling),
             interval(ruling) if interval(ruling) == "-" else f"{interval(ruling)} ({100 * ruling.level:.10g}%)",
             str(count(ruling)),
-            str(ruling.errored),
+            uncounted(ruling) or "0",
             escape_cell(ruling.reason),
         )
         for ruling in result.rulings
@@ -46,9 +46,9 @@ def _what_if(found: WhatIf) -> str:
             escape_cell(f"{gate} ({metric})"),
             *("**let through**" if run.trials[at].let_through else run.trials[at].outcome.value for run in found.runs),
         )
-        for at, (gate, metric) in enumerate(GATES)
+        for at, (gate, metric) in enumerate(found.gates)
     ]
-    said = [f"- {escape(let_through(run, f'run {number}'))}" for number, run in enumerate(found.runs, start=1)]
+    said = [f"- {escape(let_through(found, run, f'run {number}'))}" for number, run in enumerate(found.runs, start=1)]
     bounds = "; ".join(rule.title for rule in found.rules)
     return "\n\n".join(
         (f"What a gate on one figure would let through ({escape(bounds)}):", table(head, rows), "\n".join(said))

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turngap.analysis.gate import GateResult, Outcome, Ruling
-from turngap.analysis.whatif import GATES, WORKFLOW, RunTrials, Trial, WhatIf
+from turngap.analysis.whatif import RunTrials, Trial, WhatIf
 from turngap.report.ruling import LABEL, measured, value, verdict
 
 _STYLE = {Outcome.PASS: "green", Outcome.FAIL: "bold red", Outcome.UNDECIDED: "yellow"}
@@ -43,39 +43,39 @@ def what_if_table(table: WhatIf) -> RenderableType:
     said = Table.grid(padding=(0, 1, 0, 0))
     for number, run in enumerate(table.runs, start=1):
         lines.add_row(f"run {number}:", _text(f"{run.run} ({run.model})"))
-        said.add_row("-", Text(let_through(run, f"run {number}")))
+        said.add_row("-", Text(let_through(table, run, f"run {number}")))
     parts: list[RenderableType] = [
         Text("what a gate on one figure alone would let through", style="bold"),
         _text(f"bounds of {table.origin}: {bounds}"),
         lines,
     ]
     for start in range(0, len(table.runs), _ABREAST):
-        parts += [Text(), _grid(table.runs[start : start + _ABREAST], start + 1)]
+        parts += [Text(), _grid(table, table.runs[start : start + _ABREAST], start + 1)]
     return Group(*parts, Text(), said)
 
 
-def _grid(runs: Sequence[RunTrials], first: int) -> Table:
+def _grid(table: WhatIf, runs: Sequence[RunTrials], first: int) -> Table:
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0))
     grid.add_column("a gate on", no_wrap=True)
     for number in range(first, first + len(runs)):
         grid.add_column(f"run {number}", justify="right", no_wrap=True)
-    for at, (gate, metric) in enumerate(GATES):
+    for at, (gate, metric) in enumerate(table.gates):
         grid.add_row(Text(f"{gate}\n  {metric}"), *(_trial(run.trials[at]) for run in runs))
     grid.add_section()
     grid.add_row("all rules as written", *(_WORD[run.result.outcome] for run in runs))
     return grid
 
 
-def let_through(run: RunTrials, name: str) -> str:
+def let_through(table: WhatIf, run: RunTrials, name: str) -> str:
     """One sentence about one run."""
-    workflow = next(trial for trial in run.trials if trial.metric == WORKFLOW).outcome
-    if workflow is Outcome.UNDECIDED:
-        return f"{name}: the workflow gate could not be decided, so nothing can be said of the others"
-    if workflow is Outcome.PASS:
+    in_the_end = next(trial for trial in run.trials if trial.metric == table.wanted)
+    if in_the_end.outcome is Outcome.UNDECIDED:
+        return f"{name}: the gate on {in_the_end.gate} could not be decided, so nothing can be said of the others"
+    if in_the_end.outcome is Outcome.PASS:
         refused = [trial.gate for trial in run.trials if trial.outcome is Outcome.FAIL]
-        return f"{name}: its workflows pass" + (f"; refused by {_gates(refused)}" if refused else "")
+        return f"{name}: its {table.whole} pass" + (f"; refused by {_gates(refused)}" if refused else "")
     passed = [trial.gate for trial in run.trials if trial.let_through]
-    return f"{name}: its workflows fail; let through by {_gates(passed)}"
+    return f"{name}: its {table.whole} fail; let through by {_gates(passed)}"
 
 
 def _gates(names: list[str]) -> str:

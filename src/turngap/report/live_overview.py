@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from turngap.analysis.rollout import FLOORS
-from turngap.analysis.trial import SCENARIOS, measure_of
+from turngap.analysis.trial import SCENARIOS, measure_of, shown_hats
 from turngap.report.document import (
     Cell,
     Chart,
@@ -21,8 +21,6 @@ from turngap.report.document import (
 from turngap.report.live_subject import LiveSubject
 from turngap.report.overview import describe
 
-_MOST_HATS = 5
-"""Columns of pass^k that a table has; of more, powers of two and the last."""
 _HEADLINE_LEAD = (
     "A success is a trial with the full reward. pass^k asks for k successes of k independent trials of one task, "
     "averaged over tasks. Read every figure as a distance from the floors: what agents reach on the same tasks that do "
@@ -41,7 +39,7 @@ _PARTS_LEAD = (
 
 def headline(found: Sequence[LiveSubject]) -> Section:
     """The table of agents: reward, pass^k, floors."""
-    hats = [f"pass^{k}" for k in _hats(max((one.most for one in found), default=1))]
+    hats = [f"pass^{k}" for k in shown_hats(max((one.most for one in found), default=1))]
     floors = [name for name in FLOORS if any(one.measured(name).n for one in found)]
     columns = (
         Column(title="agent"),
@@ -111,8 +109,21 @@ def parts(found: Sequence[LiveSubject]) -> Section | str:
         key="parts",
         title="What the reward is made of",
         lead=(_PARTS_LEAD,),
-        tables=(Table(caption="Components in percent of the trials that have them.", columns=columns, rows=rows),),
-        notes=(f"{', '.join(_explained(name) for name in (*counted, *observed))}.",),
+        tables=(
+            Table(
+                caption="Components in percent of the trials whose task has something for them.",
+                columns=columns,
+                rows=rows,
+            ),
+        ),
+        notes=(
+            f"{', '.join(_explained(name) for name in (*counted, *observed))}.",
+            *(
+                f"{one.label}: left out, for their tasks ask for none: {gone}."
+                for one in found
+                if (gone := _vacuous(one))
+            ),
+        ),
     )
 
 
@@ -162,14 +173,6 @@ def scenarios(found: Sequence[LiveSubject]) -> Section | str:
     )
 
 
-def _hats(most: int) -> list[int]:
-    """Which k a table shows."""
-    if most <= _MOST_HATS:
-        return list(range(1, max(most, 1) + 1))
-    powers = [2**at for at in range(most.bit_length()) if 2**at < most]
-    return [*powers, most]
-
-
 def _size(one: LiveSubject) -> str:
     n = one.summary.n
     return f"{n['tasks']} tasks, {n['valid']} of {n['trials']} trials count"
@@ -203,6 +206,12 @@ def _hat_sentence(one: LiveSubject) -> str:
 
 def _component(name: str) -> str:
     return name.partition(".")[2].replace("_", " ")
+
+
+def _vacuous(one: LiveSubject) -> str:
+    """Trials that a component's figure leaves out, ``communicate 88 trials``."""
+    kept = ((name, book["vacuous"]) for name, book in one.summary.components.items())
+    return ", ".join(f"{name.replace('_', ' ')} {count} trials" for name, count in kept if count)
 
 
 def _explained(name: str) -> str:

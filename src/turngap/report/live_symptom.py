@@ -23,7 +23,9 @@ def reasons(found: Sequence[LiveSubject]) -> Section | str:
     failing = [(one, one.symptoms) for one in found if one.symptoms.failed]
     if not failing:
         graded = sum(one.symptoms.trials for one in found)
-        return f"Why trials failed: {'every one was a success' if graded else 'none is graded'}."
+        lost = sum(len(one.symptoms.lost) for one in found)
+        errored = f"; {lost} errored" if lost else ""
+        return f"Why trials failed: {'every one was a success' if graded else 'none is graded'}{errored}."
     names = _in_order(result for _, result in failing)
     marks = [_share(one.label, name, result) for name in names for one, result in failing]
     chart = Chart(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from turngap.analysis.rollout import TaskRow, about_errors
 from turngap.data import Cause
 from turngap.data.reward import Reward
+from turngap.metrics.rounding import decimals
 from turngap.report.document import DASH, Cell, Column, Section, Table, figure_cell, head, number
 from turngap.report.live_subject import LiveSubject
 
@@ -84,6 +85,7 @@ def tasks(found: Sequence[LiveSubject]) -> Section:
         Column(title="seconds", group="mean of a trial", number=True),
         Column(title="s / answer", group="mean of a trial", number=True),
         Column(title="tokens", group="mean of a trial", number=True),
+        Column(title="user's tokens", group="mean of a trial", number=True),
         Column(title="cost", group="mean of a trial", number=True),
         Column(title="user's cost", group="mean of a trial", number=True),
     )
@@ -212,21 +214,23 @@ def _spent(row: TaskRow) -> Iterator[Cell]:
         (row.seconds, 1),
         (row.answer_seconds, 2),
         (row.tokens, 0),
+        (row.user_tokens, 0),
         (row.cost, 4),
         (row.user_cost, 4),
     ):
-        yield number(DASH if value is None else f"{value:,.{places}f}")
+        yield number(DASH if value is None else decimals(value, places, thousands=True))
 
 
 def _spending(one: LiveSubject) -> str:
     """A trial on average, over the trials that took place."""
     parts = [
-        f"{mean:,.{places}f} {noun}"
+        f"{decimals(mean, places, thousands=True)} {noun}"
         for name, places, noun in (
             ("steps", 1, "messages"),
             ("seconds", 1, "seconds"),
             ("answer_seconds", 2, "seconds an answer"),
             ("tokens", 0, "tokens"),
+            ("user_tokens", 0, "tokens of the user"),
         )
         if (mean := _mean(one, name)) is not None
     ]

@@ -14,6 +14,7 @@ import msgspec
 
 from turngap.data import Acted, Action, Cause, Event, Score, Task, Trajectory
 from turngap.data.reward import Grade, Reward, Symptom
+from turngap.metrics.rounding import decimals
 from turngap.report.document import Cell, Column, Failed, Failures, Line, Passage, Section, Table, head, number
 from turngap.report.live_subject import LiveSubject
 from turngap.report.transcript import call_line, event_lines, message_lines, text_line
@@ -85,7 +86,7 @@ def _place(score: Score, trajectory: Trajectory, reward: Reward) -> str:
         f"reward {reward.value:g}",
         f"ended by {score.category}",
         f"{trajectory.steps} messages of the agent",
-        f"{trajectory.seconds:.1f} s",
+        f"{decimals(trajectory.seconds)} s",
     ]
     return ", ".join(parts)
 

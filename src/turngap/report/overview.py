@@ -10,6 +10,7 @@ import msgspec
 from turngap.analysis.chain import Chain, Link, chain
 from turngap.analysis.figure import FIGURES
 from turngap.data.prediction import RECORDED_CAUSES
+from turngap.metrics.rounding import decimals
 from turngap.report.document import (
     DASH,
     Cell,
@@ -219,7 +220,7 @@ def _split_sentence(one: Subject) -> str:
     if text.value is None or tool.value is None:
         return f"{one.label}: only one kind of turn was judged."
     difference = 100 * (text.value - tool.value)
-    size = f"{abs(difference):.1f}"
+    size = decimals(abs(difference))
     if float(size) == 0:
         return f"{one.label}: text turns are good as often as tool turns."
     which = "more" if difference > 0 else "less"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from turngap.analysis.ranks import Flip, Ranks, ranks
 from turngap.errors import TurngapError
+from turngap.metrics.rounding import decimals
 from turngap.report.document import (
     Cell,
     Chart,
@@ -86,10 +87,12 @@ def _sentences(result: Ranks, labels: Mapping[str, str]) -> Iterator[str]:
 
 
 def _flip_sentence(flip: Flip, labels: Mapping[str, str]) -> str:
-    behind = f"is {-100 * flip.outcome_lead:.1f} points behind it" if flip.outcome_lead < 0 else "is level with it"
+    points = decimals(-100 * flip.outcome_lead)
+    behind = f"is {points} points behind it" if flip.outcome_lead < 0 else "is level with it"
     return (
-        f"{labels[flip.leader]} leads {labels[flip.other]} by {100 * flip.lead:.1f} points in {_name(flip.cheap)}, "
-        f"and {behind} in {_name(flip.outcome)} (in {100 * flip.certainty:.0f}% of resampled data sets)."
+        f"{labels[flip.leader]} leads {labels[flip.other]} by {decimals(100 * flip.lead)} points in "
+        f"{_name(flip.cheap)}, and {behind} in {_name(flip.outcome)} (in {decimals(100 * flip.certainty, 0)}% of "
+        "resampled data sets)."
     )
 
 
@@ -141,7 +144,7 @@ def _flips(result: Ranks, labels: Mapping[str, str]) -> Table:
             head(labels[flip.leader], f"ahead of {labels[flip.other]}"),
             Cell(text=_name(flip.cheap), note=f"{signed(100 * flip.lead)} points"),
             Cell(text=_name(flip.outcome), note=f"{signed(100 * flip.outcome_lead)} points"),
-            number(f"{100 * flip.certainty:.0f}%"),
+            number(f"{decimals(100 * flip.certainty, 0)}%"),
             Cell(text=_some([cause.conversation for cause in flip.conversations])),
         )
         for flip in shown

@@ -14,15 +14,17 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from turngap.analysis.rollout import FLOORS, RolloutSummary, TaskRow
+from turngap.analysis.rollout import FLOORS, RolloutSummary
 from turngap.analysis.symptom import Symptoms
-from turngap.analysis.trial import SCENARIOS, measure_of
+from turngap.analysis.trial import PROTOCOL, SCENARIOS, measure_of, shown_hats
 from turngap.data import Cause, Figure
+from turngap.metrics.rounding import decimals
 from turngap.report.harmless import one_line
 from turngap.report.symptom_table import why_failed
 from turngap.report.table import interval, percent
+from turngap.report.task_table import average, task_table
 
-_TASKS = 20  # tasks that are shown, those with the fewest successes first; all of them are in --json
+_OVER = "n: tasks for pass^k and the floors, trials for all else; intervals are over tasks"
 
 
 def rollout_table(summary: RolloutSummary, *, title: str, why: Symptoms | None = None) -> RenderableType:
@@ -40,7 +42,7 @@ def rollout_table(summary: RolloutSummary, *, title: str, why: Symptoms | None =
     parts += [Text(), _ledger(summary)]
     if why is not None and (block := why_failed(why)) is not None:
         parts += [Text(), block]
-    parts += [Text(), *_tasks(summary.per_task)]
+    parts += [Text(), *task_table(summary.per_task)]
     return Group(*parts, Text(), _lines((*_facts(summary), *summary.notes)))
 
 
@@ -56,13 +58,13 @@ def _sizes(summary: RolloutSummary) -> str:
 
 def _figures(summary: RolloutSummary) -> Iterator[RenderableType]:
     names = [name for name in summary.metrics if "[" not in name]
-    hats = [name for name in names if name.startswith("pass^")]
+    hats = [f"pass^{k}" for k in shown_hats(sum(name.startswith("pass^") and "." not in name for name in names))]
     counted = [name for name in names if name.startswith("reward.") and name != "reward.all"]
     observed = [name for name in names if name.startswith("observed.")]
-    theirs = [name for name in names if name.startswith("tau2.")]
+    theirs = [name for name in ("tau2.reward", *(f"tau2.{hat}" for hat in hats)) if name in names]
     sections: tuple[tuple[str, Sequence[str]], ...] = (
-        ("", [*(name for name in hats if not name.endswith(".all")), "reward"]),
-        ("what the reward is made of", counted),
+        ("", [*hats, "reward"]),
+        ("what the reward is made of, where the task has something for it", counted),
         ("looked at, not counted", observed),
         ("by tau2's own scoring", theirs),
         ("the user", ["user_error", *(("pass^1.all", "reward.all") if summary.n["user_errors"] else ())]),
@@ -74,6 +76,7 @@ def _figures(summary: RolloutSummary) -> Iterator[RenderableType]:
             if heading:
                 yield Text(heading, style="italic")
             yield _figure_table((_row(summary, name) for name in chosen), "")
+    yield Text(_OVER)
 
 
 def _row(summary: RolloutSummary, name: str) -> tuple[str, ...]:
@@ -82,6 +85,9 @@ def _row(summary: RolloutSummary, name: str) -> tuple[str, ...]:
     meaning = measure.meaning if measure is not None else ""
     if lacking := summary.left_out.get(name):
         meaning += f" ({lacking} left out)"
+    owner, _, component = name.partition(".")
+    if owner == "reward" and (vacuous := summary.components.get(component, {}).get("vacuous", 0)):
+        meaning += f"\n({vacuous} trials ask for none)"
     return f"  {name}", meaning, percent(figure), interval(figure), str(figure.n)
 
 
@@ -99,7 +105,7 @@ def _figure_table(rows: Iterable[tuple[str, ...]], style: str) -> Table:
 def _scenarios(summary: RolloutSummary, scenarios: Sequence[str]) -> Table:
     columns = ["pass^1", *(["pass^2"] if "pass^2" in summary.metrics else []), "reward", *FLOORS, "user_error"]
     shown = [name for name in columns if name in summary.metrics]
-    table = _grid("scenario", "tasks", *shown)
+    table = _grid("scenario", "tasks", *(name.replace(".", "\n").replace("_", "\n") for name in shown))
     for scenario in scenarios:
         figures = [summary.metrics.get(f"{name}[{scenario}]", Figure(value=None, n=0)) for name in shown]
         tasks = sum(row.scenario == scenario for row in summary.per_task)
@@ -112,60 +118,40 @@ def _ledger(summary: RolloutSummary) -> Table:
     table = _grid("trials", "all", "success", *(cause.value for cause in causes))
     for name, book in summary.ledger.items():
         counts = (book.units, book.success, *(book.causes[cause.value] for cause in causes))
-        table.add_row(escape(name), *(str(count) if count else "." for count in counts))
+        of_scenario = name.removeprefix(PROTOCOL).strip("[]")
+        table.add_row(of_scenario or "all tasks", *(str(count) if count else "." for count in counts))
     return table
-
-
-def _tasks(rows: Sequence[TaskRow]) -> Iterator[RenderableType]:
-    table = _grid("task", "passed", "reward", "steps", "s", "s/answer", "tokens", "cost", "user cost")
-    worst = sorted(rows, key=lambda row: (row.successes / row.trials if row.trials else -1.0, row.reward or 0.0))
-    for row in worst[:_TASKS]:
-        lost = "".join(f" {count}{mark}" for count, mark in ((row.errored, "e"), (row.user_errors, "u")) if count)
-        table.add_row(
-            escape(one_line(row.task)),
-            f"{row.successes}/{row.trials}{lost}",
-            _number(row.reward, 2),
-            _number(row.steps, 1),
-            _number(row.seconds, 1),
-            _number(row.answer_seconds, 2),
-            _number(row.tokens, 0),
-            _number(row.cost, 4),
-            _number(row.user_cost, 4),
-        )
-    yield table
-    if any(row.errored or row.user_errors for row in rows):
-        yield Text("e: errored, u: spoiled by the user; both in no figure")
-    if len(rows) > _TASKS:
-        yield Text(f"the {_TASKS} tasks with the fewest successes of {len(rows)} (--json has all)")
 
 
 def _facts(summary: RolloutSummary) -> Iterator[str]:
     ends = ", ".join(f"{name} {count}" for name, count in summary.terminations.items())
     if ends:
         yield f"trials ended by: {ends}"
+    if spent := average(summary.per_task):
+        yield spent
     audit = summary.audit
     if audit is not None:
         yield (
             f"user audit, with {audit.user} in the user's place: tasks {audit.tasks}, trials {audit.trials}; reward "
-            f"{percent(audit.other)}% against {percent(audit.reward)}%; {percent(audit.moved)}% of trials came out "
-            f"otherwise; user errors {audit.user_errors[1]} against {audit.user_errors[0]}"
+            f"{_with_ends(audit.other)} against {_with_ends(audit.reward)}; {_with_ends(audit.moved)} of trials came "
+            f"out otherwise; user errors {audit.user_errors[1]} against {audit.user_errors[0]}"
         )
+
+
+def _with_ends(figure: Figure) -> str:
+    return f"{percent(figure)}%" + (f" (95% interval {interval(figure)})" if figure.ci95 else "")
 
 
 def _grid(first: str, *headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(first, overflow="fold")
+    table.add_column(first, no_wrap=True)
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 
-def _number(value: float | None, decimals: int) -> str:
-    return "-" if value is None else f"{value:,.{decimals}f}"
-
-
 def _short(figure: Figure) -> str:
-    return "-" if figure.ci95 is None else f"{100 * figure.ci95[0]:.0f}-{100 * figure.ci95[1]:.0f}"
+    return "-" if figure.ci95 is None else "-".join(decimals(100 * end, 0) for end in figure.ci95)
 
 
 def _lines(sentences: Iterable[str]) -> Table:

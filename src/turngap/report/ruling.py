@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from turngap.analysis.gate import GateResult, Outcome, Ruling
 from turngap.data import Figure
+from turngap.metrics.rounding import decimals
 
 LABEL = {Outcome.PASS: "PASS", Outcome.FAIL: "FAIL", Outcome.UNDECIDED: "UNDECIDED"}
 """Outcome -> how it is written."""
@@ -29,13 +30,13 @@ def value(ruling: Ruling) -> str:
     found = _shown(ruling)
     if found is None:
         return "-"
-    return f"drop {100 * found:.1f} points" if _is_drop(ruling) else f"{100 * found:.1f}%"
+    return f"drop {decimals(100 * found)} points" if _is_drop(ruling) else f"{decimals(100 * found)}%"
 
 
 def interval(ruling: Ruling) -> str:
     """Its interval, as ``20.3 to 44.0``; a dash where there is none."""
     ends = ruling.interval if ruling.value is not None else ruling.figure and ruling.figure.ci95
-    return "-" if not ends else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f}"
+    return "-" if not ends else " to ".join(decimals(100 * end) for end in ends)
 
 
 def count(ruling: Ruling) -> int:
@@ -55,9 +56,13 @@ def measured(ruling: Ruling) -> str:
             parts.append(f"{100 * ruling.level:.10g}% interval {interval(ruling)}")
     if _is_drop(ruling):
         parts.append(f"run {_figure(ruling.figure)}, baseline {_figure(ruling.baseline)}")
-    if ruling.errored:
-        parts.append(f"{ruling.errored} errored")
-    return "; ".join(parts)
+    return "; ".join(filter(None, (*parts, uncounted(ruling))))
+
+
+def uncounted(ruling: Ruling) -> str:
+    """Units that are in no figure, ``2 errored, 3 spoiled by the user``; empty where there are none."""
+    counts = ((ruling.errored, "errored"), (ruling.spoiled, "spoiled by the user"))
+    return ", ".join(f"{count} {how}" for count, how in counts if count)
 
 
 def _is_drop(ruling: Ruling) -> bool:
@@ -72,4 +77,4 @@ def _shown(ruling: Ruling) -> float | None:
 
 
 def _figure(figure: Figure | None) -> str:
-    return "-" if figure is None or figure.value is None else f"{100 * figure.value:.1f}% of {figure.n}"
+    return "-" if figure is None or figure.value is None else f"{decimals(100 * figure.value)}% of {figure.n}"

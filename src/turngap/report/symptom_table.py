@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from turngap.analysis.symptom import SymptomCase, Symptoms
+from turngap.analysis.symptom import LostTrial, SymptomCase, Symptoms
+from turngap.metrics.rounding import decimals
 from turngap.report.harmless import one_line
 
 _KINDS = 6  # kinds that the summary of a run names
@@ -18,21 +20,31 @@ _KINDS = 6  # kinds that the summary of a run names
 
 def symptom_table(found: Symptoms, *, title: str) -> RenderableType:
     """The kinds of one run with how many trials show them."""
-    sizes = f"{found.trials} trials: {found.trials - found.failed} succeeded, {found.failed} failed"
-    parts: list[RenderableType] = [Text(title, style="bold"), Text(sizes), Text()]
+    parts: list[RenderableType] = [Text(title, style="bold"), Text(_sizes(found)), Text()]
     if found.rows:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
         table.add_column("symptom", overflow="fold", min_width=18)
         for name in ("failed", "% of failed", "tasks", "succeeded"):
             table.add_column(name, justify="right", no_wrap=True)
         for row in found.rows:
-            share = f"{100 * row.failed / found.failed:.1f}" if found.failed else "-"
+            share = decimals(100 * row.failed / found.failed) if found.failed else "-"
             table.add_row(Text(row.name.value), str(row.failed), share, str(row.tasks), str(row.succeeded or "."))
         parts += [table, Text()]
-    notes = ["failed, succeeded: trials that show it. A trial may show several symptoms, or none."]
+    notes = (
+        ["failed, succeeded: trials that show it. A trial may show several symptoms, or none."] if found.rows else []
+    )
+    if found.lost:
+        notes.append("errored: in no figure, and of unknown outcome; --show errored lists them.")
     if found.without:
         notes.append(f"{found.without} failed trials show none.")
     return Group(*parts, *(Text(f"- {note}") for note in (*found.notes, *notes)))
+
+
+def _sizes(found: Symptoms) -> str:
+    spoiled = f" ({found.spoiled} of them spoiled by the user)" if found.spoiled else ""
+    all_trials = found.trials + len(found.lost)
+    succeeded = found.trials - found.failed
+    return f"{all_trials} trials: {succeeded} succeeded, {found.failed} failed{spoiled}, {len(found.lost)} errored"
 
 
 def why_failed(found: Symptoms) -> RenderableType | None:
@@ -50,7 +62,7 @@ def why_failed(found: Symptoms) -> RenderableType | None:
         for row in rows[:_KINDS]:
             case = found.example(row.name)
             example = "" if case is None else f"task {one_line(case.task)}, trial {case.trial}"
-            share = f"{100 * row.failed / found.failed:.1f}"
+            share = decimals(100 * row.failed / found.failed)
             table.add_row(Text(row.name.value), str(row.failed), share, str(row.tasks), Text(example))
         parts.append(table)
     if len(rows) > _KINDS:
@@ -68,8 +80,10 @@ def why_command(found: Symptoms, run: str) -> str | None:
     return f"turngap taxonomy {shlex.quote(run)}{shown}"
 
 
-def symptom_cases(cases: Sequence[SymptomCase]) -> RenderableType:
-    """Single trials: what is missing, and each symptom with the message that shows it."""
+def symptom_cases(
+    cases: Sequence[SymptomCase], lost: Sequence[LostTrial] = (), notes: Sequence[str] = ()
+) -> RenderableType:
+    """Single trials: what is missing, and each symptom with the message that shows it; errored ones with the reason."""
     lines: list[RenderableType] = []
     for case in cases:
         lines.append(Text(f"{one_line(case.task)}, trial {case.trial}: reward {case.reward:g}", style="bold"))
@@ -82,4 +96,8 @@ def symptom_cases(cases: Sequence[SymptomCase]) -> RenderableType:
             evidence.add_row("-", Text(f"{symptom.kind}, event {symptom.event}: {symptom.detail}"))
             evidence.add_row("", Text(symptom.evidence))
         lines += [evidence, Text()]
-    return Group(*lines)
+    for one in lost:
+        kind = f" ({one.kind})" if one.kind else ""
+        lines.append(Text(f"{one_line(one.task)}, trial {one.trial}: errored, {one.cause}{kind}", style="bold"))
+        lines += [Padding(Text(one.reason), (0, 0, 0, 2)), Text()]
+    return Group(*lines, *(Text(f"- {note}") for note in notes))

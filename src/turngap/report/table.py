@@ -23,6 +23,7 @@ from turngap.analysis.figure import FIGURES, JUDGED, PER_CONVERSATION, figure_na
 from turngap.analysis.summary import Summary
 from turngap.data import Figure
 from turngap.data.prediction import RECORDED_CAUSES
+from turngap.metrics.rounding import decimals
 from turngap.report.harmless import harmless, one_line
 
 _SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -48,12 +49,12 @@ _COLUMNS = (
 
 def percent(figure: Figure) -> str:
     """The value with one decimal and without a sign; a dash where there is none."""
-    return "-" if figure.value is None else f"{100 * figure.value:.1f}"
+    return "-" if figure.value is None else decimals(100 * figure.value)
 
 
 def interval(figure: Figure) -> str:
     """The 95% interval, as ``31.0 - 35.2``; a dash where there is none."""
-    return "-" if figure.ci95 is None else f"{100 * figure.ci95[0]:.1f} - {100 * figure.ci95[1]:.1f}"
+    return "-" if figure.ci95 is None else " - ".join(decimals(100 * end) for end in figure.ci95)
 
 
 class _Trimmed:
@@ -158,7 +159,7 @@ def folded(name: str, width: int) -> list[str]:
 
 
 def _short(figure: Figure) -> str:
-    return "-" if figure.ci95 is None else f"{100 * figure.ci95[0]:.0f}-{100 * figure.ci95[1]:.0f}"
+    return "-" if figure.ci95 is None else "-".join(decimals(100 * end, 0) for end in figure.ci95)
 
 
 def _sizes(summary: Summary) -> str:
@@ -236,7 +237,7 @@ def _curve(summary: Summary) -> Iterator[_Row]:
             return
         meaning = "1 decision without error left" if point.h == 1 else f"{point.h} decisions"
         if point.h > 1 and point.predicted is not None:
-            meaning += f" (p^{point.h}: {100 * point.predicted:.1f})"
+            meaning += f" (p^{point.h}: {decimals(100 * point.predicted)})"
         yield f" horizon.{point.h}", meaning, percent(figure), interval(figure), str(figure.n)
 
 

@@ -33,7 +33,7 @@ def taxonomy_table(found: Taxonomy, *, title: str) -> RenderableType:
     return Group(*parts, *_notes(found))
 
 
-def case_list(cases: Sequence[Case]) -> RenderableType:
+def case_list(cases: Sequence[Case], notes: Sequence[str] = ()) -> RenderableType:
     """Single failures: where, what was due and what came, and the evidence of each finding."""
     lines: list[RenderableType] = []
     for case in cases:
@@ -51,7 +51,7 @@ def case_list(cases: Sequence[Case]) -> RenderableType:
         if case.label:
             evidence.add_row("-", Text(f"label {case.label}: {case.rationale}"))
         lines += [evidence, Text()]
-    return Group(*lines)
+    return Group(*lines, *(Text(f"- {note}") for note in notes))
 
 
 def _rows(heading: str, rows: Sequence[Row], detail: str) -> Table:

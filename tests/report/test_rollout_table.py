@@ -1,0 +1,63 @@
+"""A rollout in the terminal: what fits 80 columns, and what a reader is told beside the figures."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+from trialruns import trial_run
+
+from turngap.analysis.rollout import summarise
+from turngap.report.document import percent as on_the_page
+from turngap.report.live_subject import live_subjects
+from turngap.report.rollout_table import rollout_table
+from turngap.report.table import percent
+from turngap.runs.store import RunStore
+
+
+def _shown(store: RunStore) -> str:
+    stream = io.StringIO()
+    Console(file=stream, width=80, highlight=False).print(rollout_table(summarise(store), title="pelican"))
+    return stream.getvalue()
+
+
+def test_no_word_is_broken_with_four_scenarios_and_many_trials(tmp_path: Path) -> None:
+    """Names of scenarios and figures stay whole; of twenty pass^k the powers of two and the last have a row."""
+    scenarios = dict(zip("abcd", ("general", "ambiguous", "changing", "infeasible"), strict=True))
+    with trial_run(tmp_path / "run", {task: [1.0] * 19 + [0.0] for task in scenarios}, scenarios=scenarios) as store:
+        out = _shown(store)
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if line.startswith("  pass^")] == [
+        f"pass^{k}" for k in (1, 2, 4, 8, 16, 20)
+    ]
+    for name in scenarios.values():
+        assert sum(line.startswith(f"{name} ") for line in lines) == 2  # figures, ledger
+    assert "rollout[" not in out and "all tasks" in out
+
+
+def test_what_n_counts_is_said(tmp_path: Path) -> None:
+    """Tasks here, trials there: below the figures."""
+    with trial_run(tmp_path / "run", {"a": [1.0, 0.0], "b": [1.0, 1.0]}) as store:
+        assert "n: tasks for pass^k and the floors, trials for all else" in _shown(store)
+
+
+def test_the_audit_has_intervals(tmp_path: Path) -> None:
+    """Of both rewards and of the share that came out otherwise."""
+    marks = {"a": [1.0, 0.0], "b": [1.0, 1.0]}
+    with trial_run(tmp_path / "run", marks, audit={"a": [1.0, 0.0], "b": [0.0, 1.0]}) as store:
+        out = " ".join(_shown(store).split())
+    assert "reward 50.0% (95% interval" in out and "against 75.0% (95% interval" in out
+    assert "25.0% (95% interval" in out and "of trials came out otherwise" in out
+
+
+def test_the_page_and_the_table_have_the_same_figures(tmp_path: Path) -> None:
+    """One computation: whatever a report of trials shows is what the summary of the run says, rounded alike."""
+    marks = {f"t{number}": [float(number % 3 > 0), float(number % 4 > 0)] for number in range(40)}
+    with trial_run(tmp_path / "run", marks) as store:
+        summary = summarise(store, seed=store.rollout.seed)
+        (subject,) = live_subjects([store])
+    assert subject.summary.metrics == summary.metrics
+    for figure in summary.metrics.values():
+        assert on_the_page(figure.value).strip("–—-") == percent(figure).strip("-")
