@@ -191,7 +191,7 @@ class EvalConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     horizon: HorizonConfig = HorizonConfig()
     text: TextConfig = TextConfig()
     seed: int = 0
-    """For sampling conversations and for the bootstrap."""
+    """For sampling conversations and for whatever analysis draws at random."""
 
     def __post_init__(self) -> None:
         known = (*PROTOCOLS, *FURTHER)
@@ -297,7 +297,7 @@ class RolloutConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     audit: AuditConfig | None = None
     """A second user on a sample of the tasks, to see how far the score depends on who plays the user."""
     seed: int = 0
-    """Of the worlds, the users and the bootstrap; each trial has a seed of its own made from it."""
+    """Of the worlds and the users; each trial has a seed of its own made from it."""
 
     def __post_init__(self) -> None:
         _require_numbers(

@@ -48,6 +48,15 @@ def test_an_interval_or_a_p_value_alone_makes_nothing_clear() -> None:
     assert "no difference in turns is clear" in verdict(open_ones)
 
 
+def test_an_interval_without_zero_beside_an_open_verdict_is_explained() -> None:
+    """What is called open although its interval leaves zero out was so by the correction, which is said."""
+    open_one = {"pass^1": finding(-40, -70, -5, 0.12), "reward": finding(-40, -70, -5, 0.12)}
+    assert verdict(open_one) == (
+        "pass^1 -40.0, reward -40.0: no difference is clear (95% interval -70.0 to -5.0, but p is 0.120 when corrected "
+        "for all that is compared)"
+    )
+
+
 def test_missing_figures_are_spoken_for_or_left_out() -> None:
     """ROUGE, exact calls and completion stand in; a figure without units says nothing; nothing at all is said."""
     stand_ins = {"text.rouge1": TEXT, "strict.exact": TOOL, "replay.completed": finding(-0.04, -4.8, 4.8, 1)}

@@ -5,13 +5,16 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
 import pytest
 from gateruns import make, outcomes
+from trialruns import trial_run
 
 from turngap.analysis.gate import Outcome, evaluate
 from turngap.analysis.rule import Rule
 from turngap.analysis.whatif import WhatIf, lent, what_if
 from turngap.errors import UsageError
+from turngap.report.gate_table import let_through
 from turngap.runs.store import RunStore
 
 
@@ -72,3 +75,36 @@ def test_bounds_come_from_workflows_then_replays_then_the_first_rule() -> None:
     assert lent([turn, Rule(metric="strict.name", min=0.1)]) == ("turn.success", (turn,))
     with pytest.raises(UsageError, match="needs a rule with min or max_drop"):
         lent([Rule(metric="strict.spurious", max=0.1)])
+
+
+def test_single_trials_let_through_what_does_not_hold_four_times(tmp_path: Path) -> None:
+    """On live trials the pass^k of the rules is what is wanted in the end; the same bound is tried on cheaper figures."""
+    marks = {f"t{number}": [1.0, 1.0, 1.0, 0.0] for number in range(10)}
+    rules = [Rule(metric="pass^1", min=0.5), Rule(metric="pass^4", min=0.6)]
+    with trial_run(tmp_path / "run", marks) as store:
+        rows = [found for _, found in store.scores("reward")]
+        store.replace_scores(
+            "reward", [msgspec.structs.replace(one, values={**one.values, "reward.db": 1.0}) for one in rows]
+        )
+        table = what_if(rules, [(store, evaluate(rules, store))], None, no_baseline="none")
+    assert (table.wanted, table.origin) == ("pass^4", "pass^4")
+    found = {trial.metric: (trial.outcome, trial.let_through) for trial in table.runs[0].trials}
+    assert found == {
+        "reward.communicate": (Outcome.UNDECIDED, None),
+        "reward.db": (Outcome.PASS, True),
+        "reward": (Outcome.PASS, True),
+        "pass^1": (Outcome.PASS, True),
+        "pass^4": (Outcome.FAIL, False),
+    }
+    said = "its sets of 4 trials fail; let through by the gates on final databases, mean rewards, single trials"
+    assert let_through(table, table.runs[0], "run 1") == f"run 1: {said}"
+
+
+def test_runs_of_two_kinds_do_not_stand_in_one_table(tmp_path: Path) -> None:
+    """Their figures have nothing in common."""
+    rules = [Rule(metric="pass^1", min=0.5)]
+    recorded = RunStore.open(make(tmp_path / "recorded", turn=outcomes(3)))
+    with trial_run(tmp_path / "run", {"a": [1.0]}) as live, recorded as other:
+        pairs = [(store, evaluate(rules, store)) for store in (live, other)]
+        with pytest.raises(UsageError, match="runs of one kind"):
+            what_if(rules, pairs, None, no_baseline="none")

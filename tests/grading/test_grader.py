@@ -201,7 +201,8 @@ def test_assertions_are_asked_of_the_final_state() -> None:
     one = Task(id="p", criteria=Criteria(env_assertions=(closed,), reward_basis=(Component.ENV_ASSERTION,)))
     close = ToolCall(name="close_berth", arguments={"berth": "A"})
     assert _grade(one, close, domain=PIER).value == 1
-    assert "berth A should be closed" in _grade(one, domain=PIER).detail
+    wrong = _grade(one, domain=PIER).detail
+    assert wrong == 'ENV_ASSERTION: is_open(berth="A") is True, wanted False: berth A should be closed'
     unknown = Criteria(env_assertions=(EnvAssertion(name="is_wet"),), reward_basis=(Component.ENV_ASSERTION,))
     with pytest.raises(DataFault, match="is_wet"):
         _grade(Task(id="p", criteria=unknown), domain=PIER)

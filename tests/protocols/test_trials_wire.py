@@ -13,11 +13,12 @@ from boats import DateGrader
 from chatserver import ChatServer, Step, call, text
 
 from turngap import models, users
+from turngap.analysis.rollout import summarise
 from turngap.config import ModelConfig, Prices, RolloutConfig, TaskConfig
 from turngap.data import Message, Spoken, Trajectory
 from turngap.engines import Quiet
-from turngap.protocols.evaluate import Services
-from turngap.protocols.trials import Cast, model_context, perform
+from turngap.protocols.evaluate import Services, model_context
+from turngap.protocols.trials import Cast, perform
 from turngap.runs.cache import SharedCache
 from turngap.runs.store import RunStore
 
@@ -82,6 +83,10 @@ async def test_trials_are_independent_and_repeat_for_nothing(tmp_path: Path, cha
     assert [one.usage.cost for one in second] == [one.usage.cost for one in first]
     assert all((one.usage.cost or 0) > 0 for one in first)
     assert second[0].metadata["user_usage"]["cost"] == first[0].metadata["user_usage"]["cost"]
+    with RunStore.open(tmp_path / "two") as store:
+        (row,) = summarise(store).per_task
+    usage = [one.metadata["user_usage"] for one in second]
+    assert row.user_tokens == sum(one["prompt_tokens"] + one["completion_tokens"] for one in usage) / 4 > 0
 
 
 async def test_every_turn_is_asked_alike(tmp_path: Path, chat_server: Start) -> None:

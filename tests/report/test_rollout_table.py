@@ -6,9 +6,10 @@ import io
 from pathlib import Path
 
 from rich.console import Console
-from trialruns import trial_run
+from trialruns import score, trial_run
 
 from turngap.analysis.rollout import summarise
+from turngap.data.task import Criteria, EnvAssertion
 from turngap.report.document import percent as on_the_page
 from turngap.report.live_subject import live_subjects
 from turngap.report.rollout_table import rollout_table
@@ -61,3 +62,13 @@ def test_the_page_and_the_table_have_the_same_figures(tmp_path: Path) -> None:
     assert subject.summary.metrics == summary.metrics
     for figure in summary.metrics.values():
         assert on_the_page(figure.value).strip("–—-") == percent(figure).strip("-")
+
+
+def test_the_longest_names_are_whole(tmp_path: Path) -> None:
+    """No figure loses the end of its name."""
+    criteria = Criteria(env_assertions=(EnvAssertion(name="dry"),), nl_assertions=("It was dry.",))
+    with trial_run(tmp_path / "run", {"a": [1.0]}, criteria={"a": criteria}) as store:
+        values = {"observed.env_assertion": 1.0, "reward.nl_assertion": 1.0, "observed.communicate": 1.0}
+        store.replace_scores("reward", [score("a", 0, 1.0, **values)])
+        out = _shown(store)
+    assert "observed.env_assertion " in out and "reward.nl_assertion " in out and "\u2026" not in out

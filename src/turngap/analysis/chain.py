@@ -175,7 +175,7 @@ def chain(store: RunStore, *, seed: int = 0) -> Chain:
 
     Args:
         store: an open run; only read.
-        seed: of the bootstrap.
+        seed: of what is drawn at random.
     """
     rows = _rows(store)
     attempts = store.config.replay.attempts

@@ -115,7 +115,7 @@ def compare(
         force: compare although the runs did not measure the same thing; `Comparison.forced` says what differs.
         metrics: figures to compare; None for the usual ones that every run has.
         see: a difference, as a fraction, for `PairedFigure.needed_for`.
-        seed: of the bootstrap and of random sign patterns.
+        seed: of what is drawn at random: sign patterns, weights of pooled ratios.
 
     Raises:
         UsageError, ConfigError: see `turngap.analysis.panel.panel`.

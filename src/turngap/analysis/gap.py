@@ -39,7 +39,7 @@ def gap(store: RunStore, *, seed: int = 0) -> Gap:
 
     Args:
         store: an open run; only read.
-        seed: of the bootstrap.
+        seed: of what is drawn at random.
     """
     links = chain(store, seed=seed)
     return Gap(

@@ -100,7 +100,7 @@ def panel(
         stores: two or more open runs; only read.
         metrics: names of figures; None for those of `SHOWN` that every run has.
         force: go on although the runs did not measure the same thing.
-        seed: of the bootstrap.
+        seed: of what is drawn at random.
 
     Raises:
         UsageError: fewer than two runs, the same run twice, an unknown figure, or one that a run has no scores for.

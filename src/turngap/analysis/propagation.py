@@ -109,7 +109,7 @@ def propagation(store: RunStore, *, seed: int = 0) -> Propagation:
 
     Args:
         store: an open run; only read.
-        seed: of the bootstrap.
+        seed: of what is drawn at random.
 
     Returns:
         The analysis; figures have n 0 where the run holds no replays, or no `strict` scores.
@@ -146,7 +146,7 @@ def analyse(
         gold: exactness on recorded history.
         places: (conversation, decision) -> depth, of every tool decision of these conversations.
         after_failure: setting of the replays.
-        seed: of the bootstrap.
+        seed: of what is drawn at random.
     """
     steps = sorted((step for one in walks for step in one.steps), key=lambda step: (step.conversation, step.depth))
     clean = [step for step in steps if not step.after_error]

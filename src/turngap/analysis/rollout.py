@@ -145,7 +145,7 @@ def summarise(store: RunStore, *, seed: int = 0) -> RolloutSummary:
 
     Args:
         store: an open run; only read.
-        seed: of the bootstrap.
+        seed: of what is drawn at random.
 
     Raises:
         HarnessFault: score rows contradict each other.

@@ -117,7 +117,7 @@ def summarise(store: RunStore, *, seed: int = 0) -> Summary:
 
     Args:
         store: an open run; only read.
-        seed: of the bootstrap.
+        seed: of what is drawn at random.
 
     Raises:
         HarnessFault: score rows contradict each other, or a ledger does not add up.

@@ -30,7 +30,7 @@ def compare(
     see: Annotated[
         float, typer.Option(metavar="POINTS", help="Say how many conversations would show so large a difference.")
     ] = 100 * SEE,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of what is drawn at random.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparison as JSON, nothing else.")] = False,
 ) -> None:
     """Hold runs against the first of them: paired differences, how sure they are, and what they mean.

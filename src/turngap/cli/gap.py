@@ -17,7 +17,7 @@ from turngap.runs.store import RunStore
 
 def gap(
     run: Annotated[Path, typer.Argument(help="Run directory.")],
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of what is drawn at random.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the analysis as JSON, nothing else.")] = False,
 ) -> None:
     """Say why a run's turns and its workflows differ.

@@ -70,4 +70,4 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     value: float | None
     n: int
     ci95: tuple[float, float] | None = None
-    """95% interval: Wilson for shares, cluster bootstrap by conversation for means."""
+    """95% interval: Wilson for shares, by whole conversations or tasks for means; see docs/figures.md."""

@@ -8,7 +8,7 @@ computed here (`turngap.analysis`); nothing is printed (`turngap.cli`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from turngap import formats, jsonio, models
-from turngap.config import DataConfig, EvalConfig, differences
+from turngap.config import DataConfig, EvalConfig, RolloutConfig, differences
 from turngap.data import Conversation, Decision, Failure, Prediction, Trajectory, decisions
 from turngap.engines.base import Progress
 from turngap.engines.local import run_units
@@ -96,7 +96,8 @@ async def evaluate(config: EvalConfig, directory: Path, services: Services) -> N
                 services.progress.note(line)
             if warning := offer(config.model, store.conversations()).warning:
                 services.progress.note(warning)
-            _require_same(store, model)
+            identity = require_same(store, "model", model.identity(), store.note("model", {}).get("identity"))
+            store.set_note("model", {"label": model.label, "identity": identity})
             await _ask_model(store, model, config, services.progress)
             # A local model gives its memory back before a local judge takes its own.
             await closing.aclose()
@@ -142,11 +143,13 @@ async def _judge_and_score(store: RunStore, judges: Sequence[Judge], config: Eva
     take_stock(store, config, services.progress)
 
 
-def model_context(store: RunStore | Pending, config: EvalConfig, services: Services) -> ModelContext:
-    """What a model that works on a stored run is given."""
+def model_context(store: RunStore | Pending, config: EvalConfig | RolloutConfig, services: Services) -> ModelContext:
+    """What a model that works on a stored run is given; live trials have no conversations to learn from."""
+    recorded = isinstance(config, EvalConfig)
+    tools = config.data.tools if isinstance(config, EvalConfig) else None
     return ModelContext(
-        corpus=store.conversations,
-        load=lambda path: formats.read(DataConfig(paths=(str(path),), tools=config.data.tools), seed=config.seed),
+        corpus=store.conversations if recorded else lambda: (),
+        load=lambda path: formats.read(DataConfig(paths=(str(path),), tools=tools), seed=config.seed),
         cache=store.calls if services.cache is None else Layered(store.calls, services.cache),
         notify=services.progress.note,
         waiting=services.progress.waiting,
@@ -162,17 +165,35 @@ def _refuse_impossible(config: EvalConfig, model: Model) -> None:
         )
 
 
-def _require_same(store: RunStore, model: Model) -> None:
-    """Refuse to resume with another model of the same name: one with a changed training file, say."""
-    identity = jsonio.loads(jsonio.encode(model.identity()))
-    stored = store.note("model", {}).get("identity", identity)
-    changed = differences(identity, stored, "model")
-    if changed:
+def require_same(
+    store: RunStore,
+    what: str,
+    identity: Mapping[str, Any],
+    stored: Mapping[str, Any] | None,
+    *,
+    remedy: str = "name another directory with -o",
+) -> dict[str, Any]:
+    """Refuse to go on with something else of the same name: a model with a changed training file, another database.
+
+    Args:
+        store: an open run.
+        what: ``model``, ``domain``, ``user``.
+        identity: what there is now.
+        stored: what the run was made with; None where it was made with nothing yet.
+        remedy: what to do, for the reader.
+
+    Returns:
+        The identity as it is stored.
+
+    Raises:
+        ConfigError: names every difference.
+    """
+    now: dict[str, Any] = jsonio.loads(jsonio.encode(identity))
+    if stored is not None and (changed := differences(now, stored, what)):
         raise ConfigError(
-            f"{store.directory}: the stored run was made with another model: {'; '.join(changed)}; "
-            "name another directory with -o"
+            f"{store.directory}: the {what} is not the one of the stored run: {'; '.join(changed)}; {remedy}"
         )
-    store.set_note("model", {"label": model.label, "identity": identity})
+    return now
 
 
 async def _ask_model(store: RunStore, model: Model, config: EvalConfig, progress: Progress) -> None:

@@ -17,23 +17,22 @@ from typing import Any
 
 import msgspec
 
-from turngap import domains, formats, jsonio, live, models, users
-from turngap.config import DataConfig, RolloutConfig, differences
+from turngap import domains, jsonio, live, models, users
+from turngap.config import RolloutConfig
 from turngap.data import Cause, Failure, Score, Task, Trajectory, UserMessage
 from turngap.data.reward import Reward
 from turngap.domains import LiveDomain
 from turngap.engines.base import Progress
 from turngap.engines.capture import capture
 from turngap.engines.local import run_units
-from turngap.errors import ConfigError, UsageError
+from turngap.errors import UsageError
 from turngap.live import Place
 from turngap.models import Examined, Model, ModelContext, Request, Seat
 from turngap.models.base import workers
 from turngap.protocols import floors, rollout, vetting
-from turngap.protocols.evaluate import Pending, Services
+from turngap.protocols.evaluate import Pending, Services, model_context, require_same
 from turngap.protocols.grading import Grader, graded, open_grader
 from turngap.protocols.taskset import chosen
-from turngap.runs.cache import Layered
 from turngap.runs.store import DATABASE, RunStore
 from turngap.runs.trials import AUDIT, MAIN, Player, task_digest
 from turngap.users import Part, Simulator
@@ -114,7 +113,8 @@ async def regrade(directory: Path, config: RolloutConfig, services: Services) ->
             raise UsageError(f"{directory}: no trial has taken place yet; run turngap rollout first")
         edited = _edited(store, domain)
         if not edited:
-            _require_same(store, "domain", domain.identity(), "bring it back as it was to grade them again")
+            remedy = "bring it back as it was to grade them again"
+            require_same(store, "domain", domain.identity(), store.note("domain"), remedy=remedy)
         store.set_note("edited", edited)
         grader = open_grader(config, model_context(store, config, services), services)
         try:
@@ -142,16 +142,6 @@ def audited(names: Sequence[str], config: RolloutConfig) -> list[str]:
     count = max(1, round(config.audit.share * len(names)))
     drawn = set(random.Random(f"audit {config.seed}").sample(list(names), count))
     return [name for name in names if name in drawn]
-
-
-def model_context(store: RunStore | Pending, config: RolloutConfig, services: Services) -> ModelContext:
-    """What a model that works on trials is given."""
-    return ModelContext(
-        load=lambda path: formats.read(DataConfig(paths=(str(path),)), seed=config.seed),
-        cache=store.calls if services.cache is None else Layered(store.calls, services.cache),
-        notify=services.progress.note,
-        waiting=services.progress.waiting,
-    )
 
 
 def open_cast(config: RolloutConfig, domain: LiveDomain, context: ModelContext, services: Services) -> Cast:
@@ -229,17 +219,12 @@ def _edited(store: RunStore, domain: LiveDomain) -> list[str]:
     return changed if now == before else []
 
 
-def _require_same(
-    store: RunStore, what: str, identity: dict[str, Any], remedy: str = "name another directory with -o"
-) -> None:
+def _require_same(store: RunStore, what: str, identity: dict[str, Any]) -> None:
+    """See `require_same`; what the run does not know yet is noted."""
     stored = store.note(what)
-    now = msgspec.to_builtins(identity)
+    now = require_same(store, what, identity, stored)
     if stored is None:
         store.set_note(what, now)
-    elif changed := differences(now, stored, what):
-        raise ConfigError(
-            f"{store.directory}: the {what} is not the one of the stored trials: {'; '.join(changed)}; {remedy}"
-        )
 
 
 async def _look(model: Model, domain: LiveDomain, task: Task) -> None:

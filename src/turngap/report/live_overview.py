@@ -27,8 +27,8 @@ _HEADLINE_LEAD = (
     "nothing, or hand everybody over."
 )
 _HEADLINE_NOTE = (
-    "Percent; below each value its 95% interval, which draws whole tasks (Wilson's where they all agree), and n: tasks "
-    "for pass^k and floors, trials for the reward."
+    "Percent; below each value its 95% interval, which goes by whole tasks, and n: tasks for pass^k and floors, trials "
+    "for the reward."
 )
 _HAT_LEAD = "How far single successes carry: the line falls where an agent serves a user well once and not again."
 _PARTS_LEAD = (

@@ -24,6 +24,7 @@ from turngap.report.symptom_table import why_failed
 from turngap.report.table import interval, percent
 from turngap.report.task_table import average, task_table
 
+_NAME, _MEANING = 24, 28  # columns; the longest name is observed.env_assertion
 _OVER = "n: tasks for pass^k and the floors, trials for all else; intervals are over tasks"
 
 
@@ -93,8 +94,8 @@ def _row(summary: RolloutSummary, name: str) -> tuple[str, ...]:
 
 def _figure_table(rows: Iterable[tuple[str, ...]], style: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=False)
-    table.add_column(width=22, no_wrap=True, style=style)
-    table.add_column(width=30, overflow="fold", style=style)
+    table.add_column(width=_NAME, no_wrap=True, style=style)
+    table.add_column(width=_MEANING, overflow="fold", style=style)
     for width in (5, 13, 5):
         table.add_column(width=width, justify="right", no_wrap=True, style=style)
     for row in rows:

@@ -44,7 +44,8 @@ def _sizes(found: Symptoms) -> str:
     spoiled = f" ({found.spoiled} of them spoiled by the user)" if found.spoiled else ""
     all_trials = found.trials + len(found.lost)
     succeeded = found.trials - found.failed
-    return f"{all_trials} trials: {succeeded} succeeded, {found.failed} failed{spoiled}, {len(found.lost)} errored"
+    noun = "trial" if all_trials == 1 else "trials"
+    return f"{all_trials} {noun}: {succeeded} succeeded, {found.failed} failed{spoiled}, {len(found.lost)} errored"
 
 
 def why_failed(found: Symptoms) -> RenderableType | None:
