@@ -15,9 +15,7 @@ from turngap import jsonio
 from turngap.config import RolloutConfig
 from turngap.data import (
     Acted,
-    Conversation,
     Failure,
-    Message,
     Spoken,
     Task,
     Termination,
@@ -162,34 +160,3 @@ def _cut(text: str, length: int = 80) -> str:
 def termination(trajectory: Trajectory) -> Termination:
     """How a trial ended."""
     return Termination(trajectory.metadata["termination"])
-
-
-def messages(task: Task, trajectory: Trajectory) -> tuple[Message, ...]:
-    """What was said and done in a trial, as the agent knows it, with what it was given before."""
-    found: list[Message] = [*task.given]
-    for event in trajectory.events:
-        found.append(event.message)
-        if not isinstance(event, Spoken):
-            found.extend(event.results)
-    return tuple(found)
-
-
-def recorded(task: Task, domain: LiveDomain, trajectory: Trajectory, reward: float | None = None) -> Conversation:
-    """A trial as a recording, such as formats write and all else reads. What the user did by hand is left out.
-
-    Args:
-        task: what was wanted.
-        domain: where it took place.
-        trajectory: what was said and done.
-        reward: what it is worth, where that is known.
-    """
-    number = trajectory.metadata.get("trial", 0)
-    return Conversation(
-        id=f"{task.id}-{number}" if number else task.id,
-        policy=domain.policy,
-        tools=tuple(tool.spec for tool in domain.tools),
-        messages=messages(task, trajectory),
-        goal=task.instructions.text() or None,
-        reward=reward,
-        metadata={"task": task.id, "trial": number, "scenario": task.scenario.value, "domain": domain.name},
-    )

@@ -397,7 +397,9 @@ def test_a_stored_run_is_written_without_asking_anybody(tasks: Path, tmp_path: P
     kept = tmp_path / "kept.jsonl"
     assert _rollout(tasks, tmp_path / "run", "--keep-successful", str(kept), "--json") == 0
     assert _document(capsys)["n"]["trials"] == 3
-    assert len(kept.read_text(encoding="utf-8").splitlines()) == 3
+    written = kept.read_text(encoding="utf-8")
+    assert len(written.splitlines()) == 3
+    assert "###" not in written, "no mark of a simulated user is learnt"
     assert _rollout(tasks, tmp_path / "new", "--keep-successful", str(tmp_path / "no" / "kept.jsonl")) == 2
     assert "there is no folder" in capsys.readouterr().err and not (tmp_path / "new").exists()
 

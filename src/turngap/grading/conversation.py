@@ -33,7 +33,7 @@ def conversation(
         id=f"{task.id}/{known.get('trial', 0)}",
         policy=policy,
         tools=tuple(tools),
-        messages=tuple(_messages((*task.given, *trajectory.messages()))),
+        messages=messages(task, trajectory),
         goal=task.instructions.text() or None,
         reward=reward,
         compare_args=_compared(task),
@@ -41,7 +41,12 @@ def conversation(
     )
 
 
-def _messages(messages: Sequence[Message]) -> Iterator[Message]:
+def messages(task: Task, trajectory: Trajectory) -> tuple[Message, ...]:
+    """What was said and done in a trial as the agent knows it, with what it was given before; no marks of users."""
+    return tuple(_told((*task.given, *trajectory.messages())))
+
+
+def _told(messages: Sequence[Message]) -> Iterator[Message]:
     for message in messages:
         if isinstance(message, UserMessage):
             words, _ = parse(message.content)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from turngap import live
 from turngap.data import Cause, Conversation, Scenario, Score, Trajectory
 from turngap.domains import LiveDomain
 from turngap.formats.writer import write_openai
+from turngap.grading.conversation import conversation
 from turngap.protocols.trials import SCORERS
 from turngap.runs.store import RunStore
 from turngap.runs.trials import MAIN
@@ -62,14 +62,15 @@ def keep(store: RunStore, domain: LiveDomain, path: Path) -> tuple[Kept, ...]:
 def _successes(
     store: RunStore, domain: LiveDomain, scores: dict[tuple[str, int | None], Score]
 ) -> Iterator[Conversation]:
-    by = {"model": store.rollout.model.spec, "user": store.rollout.user.spec}
+    tools = tuple(tool.spec for tool in domain.tools)
+    by = {"domain": domain.name, "model": store.rollout.model.spec, "user": store.rollout.user.spec}
     for task in store.trials.tasks():
         for stored in store.trials.of(task.id):
             score = scores.get((task.id, stored.trial))
             if score is None or not score.success or not isinstance(stored.result, Trajectory):
                 continue
             reward = score.values["reward"]
-            made = live.recorded(task, domain, stored.result, reward)
+            made = conversation(task, stored.result, policy=domain.policy, tools=tools, reward=reward)
             yield msgspec.structs.replace(
                 made,
                 # With the trial in every id no two can be alike, whatever tasks are called.

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turngap import domains, live
+import msgspec
+
+from turngap import domains
 from turngap.config import SynthConfig
 from turngap.data import Conversation, Task, Trajectory
 from turngap.errors import StoreError
 from turngap.formats import tasks as task_files
 from turngap.formats.writer import write_openai
+from turngap.grading.conversation import conversation
 from turngap.synth.plan import Candidate
 from turngap.synth.store import SynthStore
 
@@ -41,6 +44,7 @@ def export(store: SynthStore) -> int:
     """
     config = store.config
     domain = domains.build(config.domain)
+    tools = tuple(tool.spec for tool in domain.tools)
     tasks = [candidate.task for candidate in kept(store, config) if candidate.task is not None]
     path = store.directory / TASKS
     try:
@@ -51,7 +55,8 @@ def export(store: SynthStore) -> int:
     def recordings() -> Iterator[Conversation]:
         for candidate in kept(store, config):
             if isinstance(candidate.task, Task) and isinstance(candidate.played, Trajectory):
-                yield live.recorded(candidate.task, domain, candidate.played, 1.0)
+                made = conversation(candidate.task, candidate.played, policy=domain.policy, tools=tools, reward=1.0)
+                yield msgspec.structs.replace(made, id=candidate.task.id)
 
     write_openai(recordings(), store.directory / TRAJECTORIES)
     return len(tasks)

@@ -13,6 +13,7 @@ from turngap import live
 from turngap.data import Conversation, Failure, Termination, Trajectory, UserMessage
 from turngap.engines.capture import capture
 from turngap.episode import Brief, play
+from turngap.grading.conversation import messages
 from turngap.models import Examined, Model, Request, Seat
 from turngap.synth.converse.desk import Desk
 from turngap.synth.converse.simulated import ToolSimulator
@@ -124,7 +125,7 @@ def recording(situation: Situation, desk: Desk, trajectory: Trajectory, reward: 
         id=task.id,
         policy=desk.policy,
         tools=desk.tools,
-        messages=live.messages(task, trajectory),
+        messages=messages(task, trajectory),
         goal=task.instructions.text() or situation.objective or None,
         reward=reward,
         metadata={"task": task.id, "trial": 0, "scenario": task.scenario.value, "domain": desk.name},
