@@ -1,1 +1,1 @@
-"""Training: next-action examples from conversations, how a template renders and masks them, and supervised fine-tuning."""
+"""Training: next-action examples from conversations, what a template makes of them, and supervised fine-tuning."""
