@@ -1,0 +1,255 @@
+"""What a chat template makes of a request: text and tokens, and what of the request the template silently drops.
+
+A tokenizer brings its template; a template of ours takes its place where that has no room for tools. Either is asked
+through `Templated`, for training and for generation alike, so that what a model is trained on is token by token what it
+is asked with later. Works on any tokenizer of transformers, and imports neither it nor torch.
+
+Templates differ in what they do with what they have no place for: some raise, most leave it out. `dropped` renders a
+conversation with a mark in every part and says which marks are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import jinja2
+import msgspec
+
+from turngap import jsonio
+from turngap.data import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage
+from turngap.errors import ConfigError, DataFault
+from turngap.models.base import Request, Seat
+from turngap.models.wire import Wire
+
+OURS = Path(__file__).with_name("templates") / "chatml_tools.jinja"
+"""For models trained on ChatML whose own template has no place for tools."""
+
+_NOWHERE = Seat(conversation="", protocol="gold", decision=None)
+_CHATML = "<|im_start|>"
+_NO_THOUGHTS = "<think>\n\n</think>\n\n"
+
+
+class Tokenizer(Protocol):
+    """What is used of a tokenizer of transformers."""
+
+    chat_template: Any
+    all_special_ids: list[int]
+
+    def apply_chat_template(self, conversation: Any, **settings: Any) -> Any:
+        """Render messages."""
+        ...
+
+    def encode(self, text: str, **settings: Any) -> list[int]:
+        """Text to tokens."""
+        ...
+
+    def decode(self, token_ids: Any, **settings: Any) -> Any:
+        """Tokens to text."""
+        ...
+
+    def get_added_vocab(self) -> dict[str, int]:
+        """Tokens that stand for themselves, such as the marks of turns."""
+        ...
+
+
+class Manner(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a model is rendered for, the same in training and when it is asked; part of what it is."""
+
+    template: str | None = None
+    """Jinja source in place of the tokenizer's own; None: its own."""
+    thinking: bool = False
+    """Whether the model reasons before it answers."""
+    today: str = "2031-01-01"
+    """The date that templates which write one get, ISO 8601; never the day of the run."""
+    arguments: Literal["object", "string"] = "object"
+    """How the template wants arguments; ``string`` is JSON text."""
+    fold_roles: bool = False
+    """Send user and assistant turns alone, for templates that refuse all others (see `turngap.models.wire`)."""
+
+    def digest(self) -> str:
+        """Its identity."""
+        return jsonio.digest(self)
+
+
+class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+    """What a template leaves out or refuses."""
+
+    parts: tuple[str, ...] = ()
+    """Of: policy, tools, calls, arguments, results, reasoning."""
+    refuses: tuple[str, ...] = ()
+    """What it raises on: several calls, results, policy, tools."""
+
+    def sentence(self) -> str:
+        """In words; empty where nothing is lost."""
+        told = []
+        if self.parts:
+            told.append(f"the chat template silently drops {', '.join(self.parts)}")
+        if self.refuses:
+            told.append(f"the chat template refuses {', '.join(self.refuses)}")
+        return "; ".join(told)
+
+
+class Templated:
+    """A tokenizer with the template and the manner that are used with it."""
+
+    def __init__(self, tokenizer: Tokenizer, manner: Manner | None = None) -> None:
+        """Settle how to render.
+
+        Raises:
+            ConfigError: there is no template at all, or the date is none.
+        """
+        manner = manner or Manner()
+        self.tokenizer = tokenizer
+        self.manner = manner
+        self._template = manner.template or tokenizer.chat_template
+        if not isinstance(self._template, str):
+            raise ConfigError("the tokenizer has no chat template; name one with --template")
+        try:
+            self._today = date.fromisoformat(manner.today)
+        except ValueError:
+            raise ConfigError(f"the date is {manner.today!r}; write it as 2031-05-01") from None
+        self._wire = Wire(send_reasoning=manner.thinking, fold_roles=manner.fold_roles)
+        self._marks = frozenset((*tokenizer.all_special_ids, *tokenizer.get_added_vocab().values()))
+
+    def prompt(self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message]) -> str:
+        """The text that asks for the next decision, as a server would ask.
+
+        Raises:
+            DataFault: the template refuses these messages; says how.
+        """
+        return self._render(policy, tools, messages, generation=True)
+
+    def whole(self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message]) -> str:
+        """The text of messages that end with a decision; raises as `prompt`."""
+        return self._render(policy, tools, messages, generation=False)
+
+    def answer(
+        self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message], decision: AssistantMessage
+    ) -> str | None:
+        """What follows the prompt when the decision is made, up to the end of the text; None where nothing does.
+
+        Templates that open answers without reasoning with an empty block of thoughts do so in the prompt, in the whole
+        text, in both, or in only some turns of it. The block belongs to the prompt alone, so nobody learns it.
+        """
+        prompt = self.prompt(policy, tools, messages)
+        whole = self.whole(policy, tools, [*messages, decision])
+        if whole.startswith(prompt):
+            rest = whole[len(prompt) :]
+            return rest.removeprefix(_NO_THOUGHTS) if decision.reasoning is None and self._is_opened(prompt) else rest
+        bare = prompt.removesuffix(_NO_THOUGHTS)
+        if bare != prompt and whole.startswith(bare):
+            return whole[len(bare) :].removeprefix(_NO_THOUGHTS)
+        return None
+
+    @staticmethod
+    def _is_opened(prompt: str) -> bool:
+        return prompt.endswith(_NO_THOUGHTS)
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a rendered text."""
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """What tokens say, marks of turns included."""
+        return str(self.tokenizer.decode(list(tokens), skip_special_tokens=False))
+
+    def is_mark(self, token: int) -> bool:
+        """Whether a token is one that no text contains: the end of a turn, say."""
+        return token in self._marks
+
+    def _render(
+        self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message], *, generation: bool
+    ) -> str:
+        request = Request(policy=policy, tools=tools, messages=tuple(messages), seat=_NOWHERE)
+        told, encoded = self._wire.encode(request)
+        if self.manner.arguments == "object":
+            told = [_with_objects(message) for message in told]
+        try:
+            text = self.tokenizer.apply_chat_template(
+                told,
+                tools=None if encoded is None else jsonio.loads(bytes(encoded)),
+                chat_template=self._template,
+                add_generation_prompt=generation,
+                tokenize=False,
+                enable_thinking=self.manner.thinking,
+                date_string=self._today.strftime("%d %b %Y"),
+                strftime_now=self._today.strftime,
+            )
+        except (jinja2.TemplateError, TypeError, ValueError, KeyError) as error:
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise DataFault(f"the chat template refuses this: {said}") from None
+        return str(text)
+
+
+def dropped(templated: Templated) -> Dropped:
+    """Find out what a template leaves out, by marks in a conversation that has everything."""
+    spec = ToolSpec(
+        name="marked_tool",
+        description="mark-tool",
+        parameters={"type": "object", "properties": {"p": {"type": "string"}}},
+    )
+    call = ToolCall(name="marked_tool", arguments={"p": "mark-argument"})
+    spoken: list[Message] = [UserMessage(content="mark-user")]
+    called = AssistantMessage(calls=(call,), reasoning="mark-reasoning" if templated.manner.thinking else None)
+    done: list[Message] = [*spoken, called, ToolMessage(content="mark-result", name="marked_tool")]
+    refuses = []
+    text = ""
+    for name, messages in (
+        ("several calls", [*spoken, AssistantMessage(calls=(call, call)), *[done[-1]] * 2]),
+        ("calls and results", done),
+    ):
+        try:
+            text = templated.prompt("mark-policy", (spec,), messages)
+        except DataFault:
+            refuses.append(name)
+    if "calls and results" in refuses:
+        return Dropped(refuses=tuple(refuses))
+    marks: Mapping[str, str] = {
+        "policy": "mark-policy",
+        "tools": "mark-tool",
+        "calls": "marked_tool",
+        "arguments": "mark-argument",
+        "results": "mark-result",
+        **({"reasoning": "mark-reasoning"} if templated.manner.thinking else {}),
+    }
+    return Dropped(parts=tuple(name for name, mark in marks.items() if mark not in text), refuses=tuple(refuses))
+
+
+def fitted(tokenizer: Tokenizer, manner: Manner | None = None) -> tuple[Templated, str]:
+    """A tokenizer with its own template, or with ours where its own loses tools; and a line to tell the person.
+
+    A template that the manner names is taken as it is.
+    """
+    manner = manner or Manner()
+    ours = msgspec.structs.replace(manner, template=OURS.read_text(encoding="utf-8"))
+    if manner.template is None and tokenizer.chat_template is None:
+        return Templated(tokenizer, ours), "the tokenizer has no chat template: turngap's own is used"
+    own = Templated(tokenizer, manner)
+    lost = dropped(own)
+    if not lost.parts and "calls and results" not in lost.refuses:
+        return own, lost.sentence()
+    if manner.template is None and _CHATML in tokenizer.get_added_vocab():
+        return Templated(tokenizer, ours), f"{lost.sentence()}: turngap's own is used"
+    folded = Templated(tokenizer, msgspec.structs.replace(manner, fold_roles=True))
+    if not manner.fold_roles and not dropped(folded).sentence():
+        return folded, f"{lost.sentence()}: only user and assistant turns are sent, with the tools in the first"
+    return own, lost.sentence()
+
+
+def _with_objects(message: dict[str, Any]) -> dict[str, Any]:
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    return {**message, "content": message["content"] or "", "tool_calls": [_with_object(call) for call in calls]}
+
+
+def _with_object(call: dict[str, Any]) -> dict[str, Any]:
+    function = call["function"]
+    try:
+        arguments = jsonio.loads(function["arguments"])
+    except jsonio.JsonError:
+        return call
+    return {**call, "function": {**function, "arguments": arguments}}
