@@ -22,6 +22,8 @@ FURTHER = ("horizon",)
 """Protocols that have to be asked for by name, since they cost a multiple of the others."""
 
 
+SCENARIOS = ("general", "ambiguous", "changing", "infeasible")
+"""The kinds of tasks and conversations that can be made."""
 TOKENIZERS = ("auto", "default", "unicode")
 """How text may be cut into words; see `TextConfig`."""
 
@@ -311,6 +313,132 @@ class RolloutConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def digest(self) -> str:
         """Identity of the whole configuration."""
         return jsonio.digest(self)
+
+
+class SynthConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Tasks to be made from trajectories in one domain."""
+
+    domain: str
+    """As in `RolloutConfig.domain`."""
+    scenarios: tuple[str, ...] = SCENARIOS
+    """Which kinds of task to make from each exploration."""
+    count: int | None = None
+    """Tasks wanted of each scenario; None: all that the explorations give."""
+    explorations: int = 1000
+    """Most explorations."""
+    explorer: ModelConfig = ModelConfig(spec="program")
+    """Who explores: ``program``, or a model."""
+    summariser: ModelConfig = ModelConfig(spec="template")
+    """Who puts tasks into words: ``template``, or a model."""
+    scorer: ModelConfig | None = None
+    """The model that scores each task from 0 to 10; None: only the hard checks are made."""
+    seed: int = 0
+    """Of all that is left to chance."""
+    max_steps: int = 20
+    """Calls of one exploration."""
+    tools: int = 12
+    """Tools that an exploration is offered."""
+    people: str | None = None
+    """The table that customers are drawn from; None: found out."""
+    graph: str | None = None
+    """TOML file that adds edges to the tool graph, or takes some out."""
+    phrases: str | None = None
+    """TOML file of wordings, in place of those that come with turngap."""
+
+    def __post_init__(self) -> None:
+        for name in ("explorations", "max_steps", "tools"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}")
+        if self.count is not None and self.count < 1:
+            raise UsageError(f"the number of tasks is at least 1, not {self.count}")
+        _require_scenarios(self.scenarios)
+
+    def generation_identity(self) -> dict[str, Any]:
+        """The settings that decide what an exploration becomes. A stored synthesis with others cannot be resumed.
+
+        How many tasks and explorations is no part of it: more may be asked for later.
+        """
+        settings: dict[str, Any] = msgspec.to_builtins(self)
+        for name in ("count", "explorations"):
+            settings.pop(name)
+        for name in ("explorer", "summariser", "scorer"):
+            asked = getattr(self, name)
+            settings[name] = None if asked is None else _without_pace(asked)
+        return settings
+
+
+class ConverseConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Conversations to be made by two parties, and approved by judges."""
+
+    domain: str | None = None
+    """As in `RolloutConfig.domain`; None where only tools and a policy are given."""
+    tools: str | None = None
+    """File of tool specifications, for a desk without code; `simulator` then answers their calls."""
+    policy: str | None = None
+    """Text file with the policy that goes with `tools`."""
+    tasks: TaskConfig | None = None
+    """The tasks that conversations are about; None: they are made."""
+    scenarios: tuple[str, ...] = SCENARIOS
+    """Kinds of scenarios to make."""
+    count: int = 10
+    """Conversations to be begun; those that the judges approve are kept."""
+    writer: ModelConfig = ModelConfig(spec="template")
+    """Who makes scenarios: ``template`` (tasks synthesised in the domain), or a model."""
+    model: ModelConfig = ModelConfig(spec="baseline/reference")
+    """The agent."""
+    user: ModelConfig = ModelConfig(spec="scripted", max_tokens=512)
+    simulator: ModelConfig | None = None
+    """The model that answers calls where there is no domain."""
+    judges: tuple[ModelConfig, ...] = (ModelConfig(spec="reward"), ModelConfig(spec="rules"))
+    """All have to approve: ``reward``, ``rules``, or models."""
+    max_steps: int = 60
+    """Messages of the agent in one conversation."""
+    max_errors: int = 10
+    """Results of the agent's calls in one conversation that are errors."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("count", "max_steps", "max_errors"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is at least 1, not {getattr(self, name)}")
+        if not self.judges:
+            raise UsageError("no judge: name at least one, e.g. rules")
+        _require_scenarios(self.scenarios)
+        self._require_a_place()
+
+    def _require_a_place(self) -> None:
+        written = self.writer.spec != "template"
+        if (self.domain is None) == (self.tools is None):
+            raise UsageError("conversations take place in --domain D, or with --tools FILE and --policy FILE")
+        if self.tools is None and (self.policy is not None or self.simulator is not None):
+            raise UsageError(
+                "--policy and --simulator go with --tools; a domain has its own policy and runs its tools"
+            )
+        if self.tools is not None and (self.policy is None or self.simulator is None or not written):
+            raise UsageError("--tools takes --policy FILE, a --simulator and a --writer: there is no code to do it")
+        if self.tools is not None and any(judge.spec == "reward" for judge in self.judges):
+            raise UsageError("judge reward compares databases, and --tools has none; name others with --judge")
+        if self.tasks is not None and written:
+            raise UsageError("scenarios are those of --tasks, or what --writer makes, not both")
+
+    def generation_identity(self) -> dict[str, Any]:
+        """The settings that decide what is said. Stored conversations with others cannot be gone on with.
+
+        How many there are is no part of it, nor is who judges: others may be asked about the same conversations.
+        """
+        settings: dict[str, Any] = msgspec.to_builtins(self)
+        for name in ("count", "judges"):
+            settings.pop(name)
+        for name in ("writer", "model", "user", "simulator"):
+            asked = getattr(self, name)
+            settings[name] = None if asked is None else _without_pace(asked)
+        return settings
+
+
+def _require_scenarios(names: tuple[str, ...]) -> None:
+    unknown = [name for name in names if name not in SCENARIOS]
+    if unknown or not names:
+        raise UsageError(f"unknown scenario {', '.join(unknown) or 'none'}; known: {', '.join(SCENARIOS)}, all")
 
 
 def _without_pace(asked: ModelConfig) -> dict[str, Any]:

@@ -19,7 +19,7 @@
         └── HarnessFault             turngap itself failed (an internal error, kept with its text)
 
 `TurngapError` subclasses are what a command prints as one line. A `UnitError` never ends a run: the one capture point
-(`turngap.protocols.capture`) turns it into a stored `Failure` and the unit counts as errored, never as a
+(`turngap.engines.capture`) turns it into a stored `Failure` and the unit counts as errored, never as a
 model failure. Model mistakes are not errors at all: they are predictions that score zero.
 
 All classes pickle, so that a remote worker can raise them.

@@ -22,9 +22,9 @@ from turngap.domains.tau2.verdict import judged, verdict
 from turngap.engines import Quiet
 from turngap.errors import StoreError, UsageError
 from turngap.formats import tasks as task_files
+from turngap.live import rebuild
 from turngap.models import Request
 from turngap.models.scripted import Answer, ScriptedModel
-from turngap.protocols.rollout import rebuild
 from turngap.protocols.taskset import chosen
 from turngap.protocols.trials import Cast, perform
 from turngap.runs.store import RunStore

@@ -9,10 +9,13 @@ from typing import Any
 
 import boats
 import pytest
-from chatserver import ChatServer, Status, Step, call, text
+from chatserver import ChatServer, Say, Status, Step, call, text
 
+from turngap import formats
 from turngap.cli import settings
 from turngap.cli.main import execute
+from turngap.config import DataConfig
+from turngap.data import AssistantMessage
 from turngap.data.task import Scenario
 from turngap.errors import UsageError
 from turngap.formats import tasks as task_files
@@ -179,3 +182,73 @@ def test_other_commands_say_what_the_run_holds(tasks: Path, tmp_path: Path, caps
     rules = tmp_path / "gate.toml"
     rules.write_text('[[rule]]\nmetric = "pass^1"\nmin = 0.9\n', encoding="utf-8")
     assert execute(["gate", str(tmp_path / "run"), "--rules", str(rules)]) == 0
+
+
+def test_verified_successes_become_training_conversations(
+    tasks: Path, tmp_path: Path, chat_server: Start, capsys: Any
+) -> None:
+    """Two trials if not given; only rewarded ones are written, with reasoning, reward, task and trial; counts are said."""
+
+    def answer(body: dict[str, Any], _count: int) -> Step:
+        said = [message["content"] for message in body["messages"] if message["role"] == "user"]
+        if "BK-2" in said[0]:
+            return text("I cannot do that. Is there anything else that I can do for you?")
+        booking = "BK-1" if "BK-1" in said[0] else "BK-3"
+        steps = (
+            text(f"I would move {booking} to 2031-05-02. Shall I go ahead (yes or no)?"),
+            Say(
+                {**call("move_booking", {"booking_id": booking, "date": "2031-05-02"}).message,
+                 "reasoning_content": "They said yes."}, finish="tool_calls",
+            ),
+            text("It is on 2031-05-02 now. Is there anything else that I can do for you?"),
+        )  # fmt: skip
+        return steps[sum(message["role"] == "assistant" for message in body["messages"])]
+
+    server = chat_server(answer)
+    kept = tmp_path / "kept.jsonl"
+    there = ("--base-url", server.url, "--temperature", "0.7", "--json")
+    assert _rollout(tasks, tmp_path / "run", *there, "--keep-successful", str(kept), model="openai/m") == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert document["n"]["trials"] == 6
+    assert document["kept"]["scenarios"] == {
+        "general": {"kept": 4, "valid": 4, "rate": 1.0, "user_errors": 0, "errored": 0},
+        "ambiguous": {"kept": 0, "valid": 2, "rate": 0.0, "user_errors": 0, "errored": 0},
+    }
+    assert "general: 4 of 4 trials kept (100.0%)" in captured.err
+    found = list(formats.read(DataConfig(paths=(str(kept),))))
+    assert [one.id for one in found] == ["move-1.0", "move-1.1", "move-3.0", "move-3.1"]
+    for one in found:
+        assert one.reward == one.metadata["reward"] == 1.0 and one.policy == boats.POLICY
+        assert one.id == f"{one.metadata['task']}.{one.metadata['trial']}"
+        assert [m.reasoning for m in one.messages if isinstance(m, AssistantMessage) and m.calls] == ["They said yes."]
+
+
+def test_a_stored_run_is_written_without_asking_anybody(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """The same command on a finished run writes its successes, keeps its number of trials; a bad place is found first."""
+    assert _rollout(tasks, tmp_path / "run", "--json") == 0
+    capsys.readouterr()
+    kept = tmp_path / "kept.jsonl"
+    assert _rollout(tasks, tmp_path / "run", "--keep-successful", str(kept), "--json") == 0
+    assert _document(capsys)["n"]["trials"] == 3
+    assert len(kept.read_text(encoding="utf-8").splitlines()) == 3
+    assert _rollout(tasks, tmp_path / "new", "--keep-successful", str(tmp_path / "no" / "kept.jsonl")) == 2
+    assert "there is no folder" in capsys.readouterr().err and not (tmp_path / "new").exists()
+
+
+def test_a_trial_that_the_user_spoiled_is_not_kept(
+    tasks: Path, tmp_path: Path, chat_server: Start, capsys: Any
+) -> None:
+    """A reward of 1 does not count where the user speaks as the agent would."""
+    user = chat_server([text("Thank you for contacting us. Yes."), text("That is all. ###STOP###")])
+    kept = tmp_path / "kept.jsonl"
+    code = _rollout(
+        tasks, tmp_path / "run", "--limit", "1", "--trials", "1", "--user", "llm/openai/u", "--user-base-url", user.url,
+        "--keep-successful", str(kept), "--json",
+    )  # fmt: skip
+    assert code == 1
+    document = _document(capsys)
+    assert document["kept"]["scenarios"]["general"] == {
+        "kept": 0, "valid": 0, "rate": None, "user_errors": 1, "errored": 0,
+    }  # fmt: skip
+    assert kept.read_text(encoding="utf-8") == ""

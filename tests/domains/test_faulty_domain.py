@@ -13,9 +13,9 @@ from boatdomain import Desk, call, domain
 from turngap.data import Acted, Cause, Failure, Finish, Message, SystemMessage, ToolCall, Trajectory, UserMessage
 from turngap.data.message import AssistantMessage
 from turngap.domains.api import read, write
+from turngap.engines.capture import capture
 from turngap.episode import Brief, play
 from turngap.models.scripted import ScriptedModel
-from turngap.protocols.capture import capture
 
 
 @write

@@ -8,7 +8,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turngap.data import Category, Cause, Failure, ToolCall, ToolMessage
-from turngap.domains.api import Domain, Record, State, Table, assertion, check, generic, read, write
+from turngap.domains.api import Domain, Done, Record, State, Table, assertion, check, generic, read, write
 from turngap.domains.live import LiveWorld
+from turngap.engines.capture import capture
 from turngap.errors import DataFault, DomainFault, HarnessFault, UsageError
-from turngap.protocols.capture import capture
 
 
 def _desk(*tools: Any, **changed: Any) -> Domain:
@@ -630,6 +630,25 @@ def test_checks_tell_what_the_policy_forbids() -> None:
     assert world.breaches(call("cancel", booking_id="BK-7")) == ("past bookings stay as they are",)
     assert world.breaches(call("cancel", booking_id="BK-1042")) == ()
     assert world.call(call("cancel", booking_id="BK-7")).content == "cancelled"
+
+
+def test_a_check_may_look_back() -> None:
+    """One with a third parameter sees the calls before with their results, and is asked only where they are known."""
+
+    @check
+    def looked_up_first(desk: Desk, call: ToolCall, before: Sequence[Done]) -> str | None:
+        """A booking is looked up before it is moved."""
+        seen = [one.result.content for one in before if one.call.name == "get_booking" and not one.result.error]
+        return None if call.name != "move_booking" or seen else "look a booking up before you change it"
+
+    world = domain(rules=[looked_up_first]).world()
+    move, look = (
+        call("move_booking", booking_id="BK-1042", date="2031-05-03"),
+        call("get_booking", booking_id="BK-1042"),
+    )
+    assert world.breaches(move) == ()
+    assert world.breaches(move, []) == ("look a booking up before you change it",)
+    assert world.breaches(move, [Done(call=look, result=world.call(look))]) == ()
 
 
 def test_assertions_look_at_a_world() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from boatdomain import domain as boat_desk
 from boats import DOMAIN, task
+from retailshop import small_shop
 
 from turngap.data import (
     Acted,
@@ -25,6 +26,7 @@ from turngap.data import (
 from turngap.data.reward import Reward, Symptom, SymptomKind
 from turngap.data.task import Action, Change, Component, Criteria, Fact, Intent, Scenario
 from turngap.domains import LiveDomain
+from turngap.domains.retail.domain import retail
 from turngap.grading.grader import RewardGrader
 
 WANTED = "2031-05-02"
@@ -143,6 +145,17 @@ def test_rules_that_the_domain_checks_are_seen_in_failed_trials() -> None:
     found = _grade(one, move, "Done.", domain=boat_desk()).symptoms
     assert found[0].kind is SymptomKind.FORBIDDEN_ATTEMPT
     assert "past bookings stay as they are" in found[0].detail
+
+
+def test_rules_that_look_back_see_what_the_agent_did_before() -> None:
+    """Here the retail rule that the customer is found first: broken by the first look, and not by the one after it."""
+    look = ToolCall(name="get_order_details", arguments={"order_id": "#W1"})
+    find = ToolCall(name="find_user_id_by_email", arguments={"email": "noor@example.com"})
+    one = Task(id="r", criteria=Criteria(communicate=("sorry",), reward_basis=(Component.COMMUNICATE,)))
+    symptoms = _grade(one, look, find, look, "Done.", domain=retail(small_shop())).symptoms
+    forbidden = [symptom for symptom in symptoms if symptom.kind is SymptomKind.FORBIDDEN_ATTEMPT]
+    assert [symptom.event for symptom in forbidden] == [1]
+    assert "before anything else" in forbidden[0].detail
 
 
 def test_a_guess_in_place_of_a_question_is_no_clarification() -> None:

@@ -8,17 +8,17 @@ import msgspec
 import pytest
 from boats import DOMAIN, task
 
+from turngap import live
 from turngap.config import ModelConfig
 from turngap.data import Acted, AssistantMessage, Spoken, Task, Termination, ToolSpec, Trajectory, UserMessage
 from turngap.data.asking import ANYTHING_ELSE, GO_AHEAD, HANDED_OVER
-from turngap.data.task import Action, Criteria, Intent, Scenario
+from turngap.data.task import Action, Change, Criteria, Fact, Intent, Scenario
 from turngap.errors import UsageError
 from turngap.grading.grader import RewardGrader
+from turngap.live import Place, Played
 from turngap.metrics.passk import mean_pass_hat_k
 from turngap.models import Request, Seat, build
 from turngap.models.live_baseline import REFUSAL
-from turngap.protocols import rollout
-from turngap.protocols.rollout import Place, Played
 from turngap.users.scripted import ScriptedSimulator
 
 WANTED = "2031-05-02"
@@ -26,7 +26,7 @@ WANTED = "2031-05-02"
 
 def _play(one: Task, spec: str = "baseline/reference", trial: int = 0) -> Played:
     place = Place(domain=DOMAIN, simulator=ScriptedSimulator(), max_steps=30, max_errors=10, seed=1)
-    played = asyncio.run(rollout.run(build(ModelConfig(spec=spec)), place, one, trial))
+    played = asyncio.run(live.run(build(ModelConfig(spec=spec)), place, one, trial))
     assert isinstance(played, Played), played
     return played
 
@@ -77,6 +77,50 @@ def test_the_reference_bears_with_a_user_who_changes_course() -> None:
     played = _play(msgspec.structs.replace(task(1), intent=one, scenario=Scenario.CHANGING))
     assert sum(GO_AHEAD in words for words in _said(played.trajectory)) == 2
     assert _date(played) == WANTED
+
+
+def test_what_is_withheld_is_asked_for_although_a_result_has_it() -> None:
+    """A result names both bookings; only the user can say which one is meant. What the opening tells is not asked for."""
+    intent = Intent(
+        opening="Hello, please move one of my bookings to next Friday.",
+        facts=(
+            Fact(slot="booking_id", value="BK-1", says="The first one, BK-1."),
+            Fact(slot="date", value=WANTED, says="On Friday.", told=True),
+        ),
+    )
+    one = msgspec.structs.replace(task(1), intent=intent, scenario=Scenario.AMBIGUOUS)
+    reads = (Action(name="get_booking", arguments={"booking_id": "BK-1"}), *one.criteria.actions)
+    one = msgspec.structs.replace(one, criteria=msgspec.structs.replace(one.criteria, actions=reads))
+    said = _said(_play(one).trajectory)
+    assert said[1] == "Could you tell me the booking id, please?"
+    assert not any("date, please" in words for words in said)
+
+
+def test_the_reference_proposes_what_is_wanted_first() -> None:
+    """Where the task says what that is, the user takes it back, and what is wanted in the end is proposed and done."""
+    intent = Intent(
+        opening="Hello, please move BK-1 to 2031-05-09.",
+        changes=(Change(says="No, 2031-05-02 is better."),),
+    )
+    first = {"name": "move_booking", "arguments": {"booking_id": "BK-1", "date": "2031-05-09"}}
+    played = _play(msgspec.structs.replace(task(1), intent=intent, scenario=Scenario.CHANGING, made={"first": [first]}))
+    proposals = [words for words in _said(played.trajectory) if GO_AHEAD in words]
+    assert ["2031-05-09" in words for words in proposals] == [True, False]
+    assert _date(played) == WANTED
+
+
+def test_the_reference_waits_for_a_wish_that_comes_later() -> None:
+    """The second booking is left alone until the user speaks of it, which they do when asked for anything else."""
+    moves = [Action(name="move_booking", arguments={"booking_id": one, "date": WANTED}) for one in ("BK-1", "BK-2")]
+    intent = Intent(
+        opening=f"Hello, please move BK-1 to {WANTED}.",
+        changes=(Change(says="And BK-2 as well, please.", when="done", kind="addition"),),
+    )
+    one = Task(id="more", intent=intent, criteria=Criteria(actions=tuple(moves)), made={"added_from": 1})
+    played = _play(one)
+    said = _said(played.trajectory)
+    assert said.index(ANYTHING_ELSE) + 1 == said.index("And BK-2 as well, please.")
+    assert _date(played, "BK-2") == WANTED
 
 
 def test_a_user_without_answers_is_not_asked_again_and_again() -> None:

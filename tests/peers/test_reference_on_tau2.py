@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from tau2peer import absent
 
-from turngap import domains
+from turngap import domains, live
 from turngap.config import ModelConfig
 from turngap.data import (
     Acted,
@@ -33,9 +33,8 @@ from turngap.domains.live import LiveDomain
 from turngap.domains.tau2.domain import Tau2Domain
 from turngap.formats import tasks as task_files
 from turngap.grading.grader import RewardGrader
+from turngap.live import Place, Played
 from turngap.models import build
-from turngap.protocols import rollout
-from turngap.protocols.rollout import Place, Played
 from turngap.users.scripted import ScriptedSimulator
 
 _ABSENT = absent()
@@ -64,7 +63,7 @@ def _graded(domain: LiveDomain, tasks: Sequence[Task], spec: str) -> list[Reward
     async def work() -> list[Reward]:
         found = []
         for task in tasks:
-            played: Played | Failure = await rollout.run(model, place, task, 0)
+            played: Played | Failure = await live.run(model, place, task, 0)
             assert isinstance(played, Played), played
             found.append(await grader.grade(task, domain, played.trajectory, played.world))
         return found

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from boats import DateGrader
 
+from turngap import live
 from turngap.analysis.rollout import summarise, to_document
 from turngap.config import AuditConfig, ModelConfig, RolloutConfig, TaskConfig
 from turngap.data import (
@@ -31,10 +32,9 @@ from turngap.data import (
 from turngap.data.task import Criteria, Scenario
 from turngap.engines import Quiet
 from turngap.errors import ConfigError, DomainFault, EndpointError, JudgeError, UserFault
+from turngap.live import Place, trial_seed
 from turngap.models import Request
 from turngap.models.scripted import Answer, ScriptedModel
-from turngap.protocols import rollout
-from turngap.protocols.rollout import Place, trial_seed
 from turngap.protocols.trials import Cast, perform
 from turngap.runs.store import RunStore
 from turngap.users import Part
@@ -238,10 +238,10 @@ async def test_a_judge_that_fails_costs_the_reward_and_not_the_trial(tmp_path: P
 async def test_a_trial_that_the_domain_no_longer_repeats_cannot_be_graded_again(tmp_path: Path) -> None:
     """A rebuilt world has to answer as it did; the first difference is named."""
     place = Place.of(boats.DOMAIN, ScriptedSimulator(), _CONFIG)
-    played = await rollout.run(ScriptedModel(good), place, boats.task(1), 0)
+    played = await live.run(ScriptedModel(good), place, boats.task(1), 0)
     assert not isinstance(played, Failure)
     trajectory = played.trajectory
-    assert (await rollout.rebuild(boats.DOMAIN, boats.task(1), trajectory)).digest() == played.world.digest()
+    assert (await live.rebuild(boats.DOMAIN, boats.task(1), trajectory)).digest() == played.world.digest()
     other = boats.Domain(
         name="boats",
         policy=boats.POLICY,
@@ -250,7 +250,7 @@ async def test_a_trial_that_the_domain_no_longer_repeats_cannot_be_graded_again(
         database={"bookings": {"BK-1": {"date": "2030-01-01"}}},
     )
     with pytest.raises(DomainFault, match="event 1: get_booking answers"):
-        await rollout.rebuild(other, boats.task(1), trajectory)
+        await live.rebuild(other, boats.task(1), trajectory)
 
 
 class SilentSimulator(ScriptedSimulator):

@@ -75,6 +75,23 @@ async def test_several_facts_and_unknown_ones() -> None:
     assert answer == "My email is ada@example.com. I do not know my zip code. The date is 2 May."
 
 
+async def test_of_two_facts_of_one_slot_the_one_told_with_its_neighbour() -> None:
+    """Asked for name and zip code it tells where it lives, not where it moves to; asked for the zip code alone, both."""
+    moving = Intent(
+        opening="I am moving.",
+        facts=(
+            Fact(slot="last_name", value="Byron", says="I am Ada Byron, zip code 83702."),
+            Fact(slot="zip", value="83702", says="I am Ada Byron, zip code 83702."),
+            Fact(slot="city", value="Reno", says="It is in Reno, 89501."),
+            Fact(slot="zip", value="89501", says="It is in Reno, 89501."),
+        ),
+    )
+    *_, answer = await say(user(moving), question(["last_name", "zip"]))
+    assert answer == "I am Ada Byron, zip code 83702."
+    *_, answer = await say(user(moving), question(["zip"]))
+    assert answer == "I am Ada Byron, zip code 83702. It is in Reno, 89501."
+
+
 async def test_a_question_for_a_yes_gets_one() -> None:
     """And a fact that is asked for beside it is told as well."""
     *_, answer = await say(user(), f"I will move BK-1042. {GO_AHEAD}")

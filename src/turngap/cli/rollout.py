@@ -7,23 +7,26 @@ mean is decided elsewhere. Repeating the command resumes the run; asking for mor
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from turngap import jsonio
+from turngap import domains, jsonio
 from turngap.analysis.rollout import RolloutSummary, summarise, to_document
 from turngap.cli import interrupt, settings
 from turngap.cli.eval import opened
 from turngap.cli.progress import Terminal
 from turngap.cli.say import say
 from turngap.config import RolloutConfig
+from turngap.errors import UsageError
 from turngap.protocols.evaluate import Services
+from turngap.protocols.keeping import TRIALS, Kept, keep
 from turngap.protocols.trials import roll_out
 from turngap.report.rollout_table import rollout_table
 from turngap.report.table import console
-from turngap.runs.store import RunStore
+from turngap.runs.store import DATABASE, RunStore
 
 _SETTINGS = {
     "domain": "domain",
@@ -123,6 +126,9 @@ def rollout(
         Path | None, typer.Option(metavar="FILE", help="TOML with all of this and prices; options win.")
     ] = None,
     cache: Annotated[Path | None, typer.Option(metavar="FILE", help="Call cache shared with other runs.")] = None,
+    keep_successful: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write verified successes as JSONL; then 2 trials if not given.")
+    ] = None,
     max_errored: Annotated[int, typer.Option(help="Exit 1 when more trials than this are errored.")] = 0,
     max_user_errors: Annotated[int, typer.Option(help="Exit 1 when the user spoils more trials than this.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON, nothing else.")] = False,
@@ -133,12 +139,32 @@ def rollout(
     in no figure.
     """
     given = locals().copy()  # every option by name, before there is any other local
-    resolved = settings.resolve_rollout(config, os.environ, _settings(given))
+    options = _settings(given)
+    resolved = settings.resolve_rollout(config, os.environ, options)
     directory = output or settings.rollout_directory(resolved)
+    if keep_successful is not None:
+        _require_folder(keep_successful)
+        resolved = settings.resolve_rollout(config, os.environ, options, {"trials": _usual_trials(directory)})
     progress = Terminal()
     with opened(cache, None) as (shared, _):
         interrupt.run(roll_out(resolved, directory, Services(progress=progress, cache=shared)), progress)
-    conclude(directory, max_errored=max_errored, max_user_errors=max_user_errors, as_json=as_json)
+    conclude(
+        directory, max_errored=max_errored, max_user_errors=max_user_errors, as_json=as_json, keep_in=keep_successful
+    )
+
+
+def _require_folder(file: Path) -> None:
+    """Find out before the trials that what comes of them has no place to go."""
+    if not file.parent.is_dir():
+        raise UsageError(f"--keep-successful {file}: there is no folder {file.parent}")
+
+
+def _usual_trials(directory: Path) -> int:
+    """How many trials a task gets for training: as many as a stored run has, so that writing it asks nobody."""
+    if not (directory / DATABASE).is_file():
+        return TRIALS
+    with RunStore.open(directory) as store:
+        return store.rollout.trials
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -157,8 +183,17 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def conclude(directory: Path, *, max_errored: int, max_user_errors: int, as_json: bool) -> None:
+def conclude(
+    directory: Path, *, max_errored: int, max_user_errors: int, as_json: bool, keep_in: Path | None = None
+) -> None:
     """Sum a run of trials up: write `metrics.json`, print the summary, and say with the exit code what is missing.
+
+    Args:
+        directory: the run.
+        max_errored: errored and missing trials that are allowed.
+        max_user_errors: trials that the user may spoil.
+        as_json: print one JSON document.
+        keep_in: the file for the verified successes, where they are wanted.
 
     Raises:
         typer.Exit: with code 1, when more trials are errored, missing or spoiled than allowed.
@@ -167,16 +202,44 @@ def conclude(directory: Path, *, max_errored: int, max_user_errors: int, as_json
         config = store.rollout
         summary = summarise(store, seed=config.seed)
         store.write_metrics(to_document(summary))
-    show(summary, directory, config, as_json=as_json)
+        kept = None if keep_in is None else keep(store, domains.build(config.domain), keep_in)
+    document = {"run": str(directory), **to_document(summary)}
+    if kept is not None:
+        document["kept"] = {"file": str(keep_in), "scenarios": {one.scenario: _numbers(one) for one in kept}}
+    if as_json:
+        typer.echo(jsonio.dumps(document, indent=2))
+    else:
+        show(summary, directory, config)
+    for line in _told(kept or (), keep_in):
+        say(line, err=True)
     n = summary.n
     if n["errored"] + n["missing"] > max_errored or n["user_errors"] > max_user_errors:
         raise typer.Exit(1)
 
 
-def show(summary: RolloutSummary, directory: Path, config: RolloutConfig, *, as_json: bool) -> None:
+def show(summary: RolloutSummary, directory: Path, config: RolloutConfig) -> None:
     """Print a summary to standard output, and where the run lies to standard error."""
-    if as_json:
-        typer.echo(jsonio.dumps({"run": str(directory), **to_document(summary)}, indent=2))
-        return
     console().print(rollout_table(summary, title=f"{summary.model} in {config.domain}"))
     say(f"run: {directory}", err=True)
+
+
+def _numbers(one: Kept) -> dict[str, Any]:
+    return {
+        "kept": one.kept,
+        "valid": one.valid,
+        "rate": one.rate,
+        "user_errors": one.user_errors,
+        "errored": one.errored,
+    }
+
+
+def _told(kept: Sequence[Kept], file: Path | None) -> Iterator[str]:
+    """What was kept, scenario by scenario."""
+    if file is None:
+        return
+    yield f"{sum(one.kept for one in kept)} verified successes: {file}"
+    for one in kept:
+        share = "" if one.rate is None else f" ({100 * one.rate:.1f}%)"
+        others = ((one.user_errors, "spoiled by the user"), (one.errored, "errored"))
+        aside = "".join(f", {count} {what}" for count, what in others if count)
+        yield f"{one.scenario}: {one.kept} of {one.valid} trials kept{share}{aside}"

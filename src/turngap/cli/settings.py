@@ -71,8 +71,20 @@ def resolve(file: Path | None, environment: Mapping[str, str], options: Mapping[
     return config
 
 
-def resolve_rollout(file: Path | None, environment: Mapping[str, str], options: Mapping[str, Any]) -> RolloutConfig:
-    """The same for live tasks; the user's server is that of the environment where no other is named. Raises alike."""
+def resolve_rollout(
+    file: Path | None,
+    environment: Mapping[str, str],
+    options: Mapping[str, Any],
+    otherwise: Mapping[str, Any] | None = None,
+) -> RolloutConfig:
+    """The same for live tasks; the user's server is that of the environment where no other is named. Raises alike.
+
+    Args:
+        file: TOML, or None.
+        environment: usually `os.environ`.
+        options: dotted setting -> value; None where the option was not given.
+        otherwise: settings for which neither file nor environment nor options have a value.
+    """
     settings = _read(file) if file else {}
     given = {path: environment.get(variable) or None for variable, path in ENVIRONMENT.items()}
     given["user.base_url"] = environment.get("TURNGAP_USER_BASE_URL") or given["model.base_url"]
@@ -89,6 +101,7 @@ def resolve_rollout(file: Path | None, environment: Mapping[str, str], options: 
         if isinstance(user, dict):
             user.setdefault("spec", "scripted")
             user.setdefault("max_tokens", 512)
+    _lay(settings, {path: value for path, value in (otherwise or {}).items() if _get(settings, path) is None})
     return _convert(settings, f"{file}: " if file else "", RolloutConfig)
 
 

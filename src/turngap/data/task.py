@@ -141,6 +141,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """The value as the tools take it."""
     says: str = ""
     """The sentence that tells it; empty to make one from slot and value."""
+    told: bool = False
+    """The opening, or the change it belongs to, says it in words of its own, so that nobody has to ask."""
     source: Literal["text", "reference"] = "text"
     """For derived facts: the task's text names the value, or only the reference does and the text leaves it open."""
 

@@ -39,7 +39,7 @@ from turngap.domains import initial
 from turngap.domains.blame import Blame
 from turngap.domains.difference import Difference
 from turngap.domains.frozen import StateError, thaw
-from turngap.domains.live import LiveWorld
+from turngap.domains.live import Done, LiveWorld
 from turngap.domains.state import Pristine, State
 from turngap.domains.table import Record, Table
 from turngap.domains.tool import Assertion, Check, Tool, ToolError
@@ -67,6 +67,9 @@ def generic(function: Callable[..., Any]) -> Tool:
 
 def check(function: Callable[..., str | None]) -> Check:
     """Make a function a policy check: ``(state, call) -> what rule the call would break now, or None``.
+
+    A rule that depends on what the agent did before takes a third parameter, the earlier calls with their results
+    (`Done`): ``(state, call, before)``. Where nobody knows what was done before, it is not asked.
 
     Checks do not stop a call. They tell graders and task makers what the policy forbids although the tools allow it.
     """
@@ -243,6 +246,7 @@ class Domain:
 __all__ = [
     "Difference",
     "Domain",
+    "Done",
     "Record",
     "State",
     "StateError",

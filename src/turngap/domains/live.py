@@ -70,6 +70,13 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     """One line for readers."""
 
 
+class Done(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that the agent made earlier in a conversation, for rules that depend on it."""
+
+    call: ToolCall
+    result: ToolMessage
+
+
 class LiveWorld(ABC):
     """One live instance of what the tools act on, used by one trial."""
 
@@ -93,8 +100,13 @@ class LiveWorld(ABC):
         """The result of one call; raises as `reply` does."""
         return self.reply(call, requestor=requestor).message
 
-    def breaches(self, call: ToolCall) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
+    def breaches(self, call: ToolCall, before: Sequence[Done] | None = None) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
         """The rules of the policy that the call would break now, as far as the domain can check them itself.
+
+        Args:
+            call: what the agent would do.
+            before: what it did so far, in order; None where that is not known, and then the rules that depend on it
+                are not asked.
 
         Raises:
             DomainFault: a check failed.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from turngap import jsonio
 from turngap.data import ToolCall, ToolSpec
 from turngap.domains.blame import TIME_LIMIT, Blame, fault
 from turngap.domains.limit import TimeUp, within
-from turngap.domains.live import Kind
+from turngap.domains.live import Done, Kind
 from turngap.domains.signature import Signature, function_name
 from turngap.domains.state import State
 from turngap.errors import DataFault, DomainFault, UsageError
@@ -63,20 +63,31 @@ class Tool:
 
 
 class Check:
-    """A rule of the policy that the tools do not enforce: ``(state, call) -> the rule it would break, or None``."""
+    """A rule of the policy that the tools do not enforce: ``(state, call) -> the rule it would break, or None``.
 
-    def __init__(self, function: Callable[[Any, ToolCall], str | None]) -> None:
+    With a third parameter it is told what the agent did before, and is asked only where that is known.
+    """
+
+    def __init__(self, function: Callable[..., str | None]) -> None:
         self.function = function
         self.name = function_name(function)
         _refuse_async(function)
+        count = len(inspect.signature(function).parameters)
+        if count not in (2, 3):
+            raise UsageError(f"{self.name}: a check takes the state, the call and, if it likes, what was done before")
+        self.looks_back = count == 3
+        """Whether the rule depends on what was done before."""
 
-    def breach(self, state: State, call: ToolCall, time_limit: float) -> str | None:
+    def breach(self, state: State, call: ToolCall, time_limit: float, before: Sequence[Done] | None) -> str | None:
         """The rule that the call would break in this state, or None.
 
         Raises:
             DomainFault: the check itself failed.
         """
-        found = _ask(f"check {self.name}", self.function, time_limit, lambda: self.function(state, call))
+        if self.looks_back and before is None:
+            return None
+        told = (state, call, tuple(before or ())) if self.looks_back else (state, call)
+        found = _ask(f"check {self.name}", self.function, time_limit, lambda: self.function(*told))
         if found is not None and not isinstance(found, str):
             raise DomainFault(f"check {self.name} returned {found!r:.80}; it should return the broken rule, or None")
         return found

@@ -10,7 +10,7 @@ anything, nobody knows, so the world refuses every further call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from turngap import jsonio
@@ -19,7 +19,7 @@ from turngap.data.task import Side
 from turngap.domains.blame import TIME_LIMIT, UNKNOWN_OUTCOME, fault
 from turngap.domains.difference import Difference, content, differences
 from turngap.domains.limit import TimeUp, to_its_end, within, within_soon
-from turngap.domains.live import LiveWorld, Reply
+from turngap.domains.live import Done, LiveWorld, Reply
 from turngap.domains.state import State
 from turngap.domains.tool import Check, Tool, ToolError, render
 from turngap.errors import DomainFault, HarnessFault, UsageError
@@ -74,9 +74,10 @@ class TableWorld(LiveWorld):
         """Run one call while others go on. See `LiveWorld.reply_soon`."""
         return await self._run(call, requestor, soon=True)
 
-    def breaches(self, call: ToolCall) -> tuple[str, ...]:
-        """The rules of the policy that the call would break now, by the domain's checks."""
-        found = (check.breach(self._state, call, self._setting.time_limit) for check in self._setting.checks)
+    def breaches(self, call: ToolCall, before: Sequence[Done] | None = None) -> tuple[str, ...]:
+        """The rules of the policy that the call would break now, by the domain's checks. See `LiveWorld.breaches`."""
+        limit = self._setting.time_limit
+        found = (check.breach(self._state, call, limit, before) for check in self._setting.checks)
         return tuple(rule for rule in found if rule is not None)
 
     def digest(self) -> str:

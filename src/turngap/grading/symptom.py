@@ -18,6 +18,7 @@ from turngap.data.asking import spell
 from turngap.data.reward import Symptom, SymptomKind
 from turngap.data.task import Component, hands_over
 from turngap.domains import LiveWorld
+from turngap.domains.live import Done
 from turngap.grading.doing import called
 from turngap.grading.saying import spoken, unsaid
 from turngap.grading.trial import Trial
@@ -127,10 +128,12 @@ def _breaches(trial: Trial) -> Iterator[Seen]:
     world = trial.domain.world(trial.trajectory.metadata.get("seed", 0), trial.task.initial_state)
     if type(world).breaches is LiveWorld.breaches:
         return  # a domain without checks
+    before: list[Done] = []
     for one in trial.calls:
         if one.side == "assistant":
-            for rule in world.breaches(one.call):
+            for rule in world.breaches(one.call, before):
                 yield SymptomKind.FORBIDDEN_ATTEMPT, one.event, f"{called(one.call)} is against a rule: {rule}"
+            before.append(Done(call=one.call, result=one.result))
         world.call(one.call, requestor=one.side)
 
 

@@ -22,6 +22,7 @@ _THOUGHT_TAG = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CATEGORY = 60
+_DECISIONS = {"approve": True, "approved": True, "reject": False, "rejected": False}
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,13 @@ class Named(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """One of the labels it was given; empty where it says that none fits."""
     rationale: str
+
+
+class Review(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judge said of a whole conversation."""
+
+    approved: bool
+    reasons: tuple[str, ...] = ()
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -107,6 +115,49 @@ def read_sentences(text: str, count: int) -> tuple[Answer, ...] | Unreadable:
     if not all(isinstance(one, dict) and isinstance(one.get("holds"), bool) for one in last):
         return Unreadable("a statement has no boolean holds")
     return tuple(_answer({"success": one["holds"], "rationale": one.get("rationale")}) for one in last)
+
+
+def read_object(text: str) -> dict[str, Any] | Unreadable:
+    """Read a reply that is one JSON object, whatever its fields: the last complete one outside of reasoning."""
+    whole = _object(text.strip())
+    if whole is not None:
+        return whole
+    said = _without_thoughts(text)
+    if not said.strip():
+        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
+    objects = _objects(said)
+    if objects is None:
+        return Unreadable("its JSON object was not complete")
+    found = [value for value in map(_object, objects) if value is not None]
+    return found[-1] if found else Unreadable("it held no JSON object")
+
+
+def read_review(text: str) -> Review | Unreadable:
+    """Read a reply that approves or rejects; as tolerant and as strict as `read`."""
+    found = read_objects(text, "decision")
+    if isinstance(found, Unreadable):
+        return found
+    decisions = [_DECISIONS.get(str(value["decision"]).strip().casefold()) for value in found]
+    if decisions[-1] is None:
+        return Unreadable("its decision is neither APPROVE nor REJECT")
+    if any(decision is not decisions[-1] for decision in decisions):
+        return Unreadable("it held decisions that contradict each other")
+    reasons = found[-1].get("reasons", [])
+    listed = reasons if isinstance(reasons, list) else [reasons]
+    said = (" ".join(reason.split()) for reason in listed if isinstance(reason, str))
+    return Review(approved=decisions[-1], reasons=tuple(filter(None, said)))
+
+
+def read_objects(text: str, field: str) -> list[dict[str, Any]] | Unreadable:
+    """The JSON objects of a reply that have a field, in order, outside of reasoning; at least one."""
+    said = _without_thoughts(text)
+    if not said.strip():
+        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
+    objects = _objects(said)
+    if objects is None:
+        return Unreadable("its JSON object was not complete")
+    found = [value for value in map(_object, objects) if value is not None and field in value]
+    return found or Unreadable(f"it held no JSON object with the field {field}")
 
 
 def _without_thoughts(text: str) -> str:

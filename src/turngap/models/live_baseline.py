@@ -11,8 +11,11 @@
   What they reach is the floor of a task set.
 
 What `reference` knows comes from `Seat.task`; what it has done so far, it reads off the history, so it keeps nothing
-between requests. It is no contestant, and it works around nothing: where a user does not answer a question, or does not
-say yes when asked twice, it goes on as the reference does.
+between requests. Where a synthesised task says what the user wants first, and at which action another wish begins
+(`Task.made`), it proposes the first and waits for the other, as an agent would who does not know the task.
+
+It is no contestant, and it works around nothing: where a user does not answer a question, or does not say yes when
+asked twice, it goes on as the reference does.
 """
 
 from __future__ import annotations
@@ -101,6 +104,7 @@ class _Course:
         self._in_vain = False
         self._proposals = 0
         self._agreed = False
+        self._first_proposals = 0
 
     def next(self) -> AssistantMessage:
         """What to say or do now."""
@@ -111,6 +115,10 @@ class _Course:
         action = self._task.criteria.actions[self._at]
         if action.requestor == "user":
             return AssistantMessage(content=_request(action))
+        if self._waits_for_more():
+            return AssistantMessage(content=ANYTHING_ELSE)
+        if first := self._wanted_first(action):
+            return AssistantMessage(content=_proposal(first))
         if lacking := self._lacking(action):
             return AssistantMessage(content=question(list(dict.fromkeys(slot for slot, _ in lacking))))
         if is_write(action.name) and not self._agreed and self._proposals < _PROPOSALS:
@@ -131,6 +139,10 @@ class _Course:
         if message.calls or action.requestor == "user":
             self._at += 1
             self._proposals, self._agreed = 0, False
+        elif self._waits_for_more():
+            pass
+        elif self._wanted_first(action):
+            self._first_proposals += 1
         elif lacking := self._lacking(action):
             self._asking = lacking
             self._asked |= {(slot, spell(value)) for slot, value in lacking}
@@ -150,6 +162,22 @@ class _Course:
                 self._in_vain = False
                 self._agreed = _YES.match(message.content) is not None
 
+    def _waits_for_more(self) -> bool:
+        """Whether the next action is of a wish that the user has yet to come up with."""
+        return self._task.made.get("added_from") == self._at and not self._heard_of("addition")
+
+    def _wanted_first(self, action: Action) -> Action | None:
+        """What the user wants before they change their mind, where it is time to propose something."""
+        first = self._task.made.get("first")
+        if not first or self._first_proposals >= _PROPOSALS or self._heard_of("drift"):
+            return None
+        due = is_write(action.name) or self._lacking(action)
+        return Action(name=first[0]["name"], arguments=first[0]["arguments"]) if due else None
+
+    def _heard_of(self, kind: str) -> bool:
+        changes = self._task.intent.changes if self._task.intent is not None else ()
+        return any(change.says in text for change in changes if change.kind == kind for text in self._heard)
+
     def _lacking(self, action: Action) -> list[tuple[str, Any]]:
         """Values of an action that nobody has named and that the user may know.
 
@@ -161,8 +189,24 @@ class _Course:
         return [
             (slot, value)
             for slot, value in _leaves(action.arguments)
-            if slot not in _OWN and (slot, spell(value)) not in self._asked and not self._known(value)
+            if slot not in _OWN and (slot, spell(value)) not in self._asked and not self._clear(slot, value)
         ]
+
+    def _clear(self, slot: str, value: Any) -> bool:
+        """Whether the user need not be asked for a value.
+
+        One that the user withholds is asked for although a result has it, since it has others too; one that was told in
+        other words is not.
+        """
+        if self._task.intent is None:
+            return self._known(value)
+        facts = [*self._task.intent.facts]
+        facts += [fact for change in self._task.intent.changes if self._heard_of(change.kind) for fact in change.facts]
+        own = [fact for fact in facts if fact.slot == slot and _holds(fact.value, value)]
+        if any(fact.told or (fact.says and any(fact.says in text for text in self._heard)) for fact in own):
+            return True
+        withheld = bool(own) and self._task.scenario is Scenario.AMBIGUOUS
+        return self._known(value) and not (withheld and own[0].says)
 
     def _known(self, value: Any) -> bool:
         if value is None or value == "" or isinstance(value, bool):
@@ -192,6 +236,10 @@ def _leaves(value: Any, slot: str = "") -> Iterator[tuple[str, Any]]:
             yield from _leaves(item, slot)
     else:
         yield slot, value
+
+
+def _holds(told: Any, value: Any) -> bool:
+    return told == value or (isinstance(told, (list, dict)) and any(value == leaf for _, leaf in _leaves(told)))
 
 
 def _proposal(action: Action) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import msgspec
 
-from turngap import jsonio, models, users
+from turngap import jsonio, live, models, users
 from turngap.config import ModelConfig
 from turngap.data import Failure, Score
 from turngap.domains import LiveDomain
 from turngap.engines.base import Progress
 from turngap.engines.local import run_units
+from turngap.live import Place
 from turngap.protocols import rollout
 from turngap.protocols.grading import Grader, graded
-from turngap.protocols.rollout import Place
 from turngap.runs.store import RunStore
 
 FLOORS = ("nothing", "transfer")
@@ -45,7 +45,7 @@ async def _floor(store: RunStore, domain: LiveDomain, grader: Grader, name: str,
 
     async def work(task_id: str) -> None:
         task = store.trials.task(task_id)
-        played = await rollout.run(model, place, task, 0)
+        played = await live.run(model, place, task, 0)
         if isinstance(played, Failure):
             found.append(rollout.score(task, 0, played, played, ()))
         else:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from turngap.data import Conversation, Decision, Failure, Prediction
+from turngap.engines.capture import capture
 from turngap.models import Model, Request, Seat
-from turngap.protocols.capture import capture
 
 
 def request(conversation: Conversation, decision: Decision) -> Request:

@@ -11,11 +11,11 @@ from turngap.config import MatchConfig, RolloutConfig
 from turngap.data import Cause, Failure, Task, Trajectory
 from turngap.data.reward import Reward
 from turngap.domains import LiveDomain, LiveWorld
+from turngap.engines.capture import capture
 from turngap.grading.grader import RewardGrader
 from turngap.judges.llm import LlmJudge
 from turngap.judges.sentences import LlmSentenceJudge
 from turngap.models import ModelContext
-from turngap.protocols.capture import capture
 from turngap.protocols.evaluate import Services
 
 

@@ -13,10 +13,10 @@ import msgspec
 from turngap import jsonio
 from turngap.data import Failure, Trajectory, Verdict
 from turngap.engines.base import Progress
+from turngap.engines.capture import capture
 from turngap.engines.local import run_units
 from turngap.judges.base import WorkflowCase
 from turngap.judges.label import LabelCase, Labeller
-from turngap.protocols.capture import capture
 from turngap.runs.store import RunStore
 
 PROTOCOL = "label"

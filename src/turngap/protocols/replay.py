@@ -11,10 +11,10 @@ import msgspec
 from turngap.config import ReplayConfig
 from turngap.data import Category, Cause, Conversation, Failure, Score, Trajectory, segments
 from turngap.domains.recorded import RecordedWorld
+from turngap.engines.capture import capture
 from turngap.episode import Brief, play
 from turngap.metrics.matching import Matcher
 from turngap.models import Model
-from turngap.protocols.capture import capture
 from turngap.protocols.unit import conversation_kind, unscored
 from turngap.users.recorded import RecordedUser
 

@@ -17,21 +17,21 @@ from typing import Any
 
 import msgspec
 
-from turngap import domains, formats, jsonio, models, users
+from turngap import domains, formats, jsonio, live, models, users
 from turngap.config import DataConfig, RolloutConfig, differences
 from turngap.data import Cause, Failure, Score, Task, Trajectory, UserMessage
 from turngap.data.reward import Reward
 from turngap.domains import LiveDomain
 from turngap.engines.base import Progress
+from turngap.engines.capture import capture
 from turngap.engines.local import run_units
 from turngap.errors import ConfigError, UsageError
+from turngap.live import Place
 from turngap.models import Examined, Model, ModelContext, Request, Seat
 from turngap.models.base import workers
 from turngap.protocols import floors, rollout
-from turngap.protocols.capture import capture
 from turngap.protocols.evaluate import Services
 from turngap.protocols.grading import Grader, graded, open_grader
-from turngap.protocols.rollout import Place
 from turngap.protocols.taskset import chosen
 from turngap.runs.cache import Layered
 from turngap.runs.store import RunStore
@@ -224,7 +224,7 @@ async def _play_all(
     async def work(key: tuple[str, int]) -> None:
         name, trial = key
         task = trials.task(name)
-        played = await rollout.run(cast.model, place, task, trial)
+        played = await live.run(cast.model, place, task, trial)
         if isinstance(played, Failure):
             trials.put(name, trial, played, player=player)
             progress.advance(errored=True)
@@ -256,7 +256,7 @@ async def _grade_and_score(
         task = store.trials.task(name)
         for trial, trajectory, key, done in _graded(store, grader, player, name):
             if not done:
-                world = await capture(rollout.rebuild(domain, task, trajectory))
+                world = await capture(live.rebuild(domain, task, trajectory))
                 if isinstance(world, Failure):
                     reward: Reward | Failure = world
                 else:

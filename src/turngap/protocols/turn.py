@@ -6,8 +6,8 @@ A prediction that nobody could act on (nothing at all, or a call whose arguments
 from __future__ import annotations
 
 from turngap.data import Cause, Conversation, Decision, Failure, Prediction, Score, Verdict
+from turngap.engines.capture import capture
 from turngap.judges.base import Judge, TurnCase
-from turngap.protocols.capture import capture
 from turngap.protocols.unit import blame, unscored
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from turngap.data import Acted, Cause, Conversation, Failure, Finish, Score, Trajectory, Verdict
+from turngap.engines.capture import capture
 from turngap.judges.base import Judge, WorkflowCase
-from turngap.protocols.capture import capture
 from turngap.protocols.replay import cause as replay_cause
 from turngap.protocols.turn import not_judged, told
 from turngap.protocols.unit import conversation_kind, unscored

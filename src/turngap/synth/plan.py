@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from turngap.data import ToolCall
-from turngap.data.task import Scenario
+from turngap.data import ToolCall, Trajectory
+from turngap.data.task import Scenario, Task, hands_over
 from turngap.domains.live import Kind
 
-Stage = Literal["explore", "filter", "ablate", "trace", "scenario", "summarise", "validate"]
+Stage = Literal["explore", "filter", "ablate", "trace", "scenario", "summarise", "validate", "play", "repeat"]
 """Where a candidate can be lost."""
 
 
@@ -31,6 +31,9 @@ class Customer(msgspec.Struct, frozen=True, kw_only=True):
     """The record's key, such as a user id."""
     record: dict[str, Any]
     """The record as JSON values, as it is before anything happens."""
+    linked: tuple[str, ...] = ()
+    """Keys of records of other tables that say that they are this person's, where the record itself does not list
+    them; the person has them in hand, as order numbers are."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,9 +48,29 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What the tool may do to the state."""
     changed: bool = False
     """The call changed the state."""
+    breaches: tuple[str, ...] = ()
+    """The rules of the policy that the call broke, as far as the domain can check them. No plan keeps such a step as
+    something that should be done; for infeasible tasks it is the material."""
+
+    def has_effect(self) -> bool:
+        """Whether it changed the state or handed the user over."""
+        return self.changed or (hands_over(self.call.name) and not self.error)
 
 
-class Exploration(msgspec.Struct, frozen=True, kw_only=True):
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that the agent has to tell the user, since the user asks for it."""
+
+    step: int
+    """Index of the step that finds it out."""
+    path: str
+    """Where in its result; empty for the whole result."""
+    value: str
+    """What has to be said, as `COMMUNICATE` looks for it."""
+    about: str = ""
+    """What it is, in a few words for the summary: ``the difference in price``."""
+
+
+class Exploration(msgspec.Struct, frozen=True, kw_only=True, tag="exploration"):
     """What an explorer did in one world, from a pristine database."""
 
     id: str
@@ -62,6 +85,10 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True):
     inspired_by: str = ""
     """Id of the bank's trajectory that it began from."""
     steps: tuple[Step, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    """What the customer asked about; the indices are those of the steps here."""
+    mishaps: dict[str, int] = {}
+    """What the explorer got wrong on the way and what is no step, counted: ``malformed call``, ``tool not offered``."""
 
 
 class Origin(StrEnum):
@@ -114,19 +141,6 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
     """Such as ``the final state and every later argument are the same without it``."""
 
 
-class Fact(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that the agent has to tell the user, since the user asks for it."""
-
-    step: int
-    """Index of the step of the plan that finds it out."""
-    path: str
-    """Where in its result; empty for the whole result."""
-    value: str
-    """What has to be said, as `COMMUNICATE` looks for it."""
-    about: str = ""
-    """What it is, in a few words for the summary: ``the difference in price``."""
-
-
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A verified backbone: steps of which each one is needed, from a pristine world."""
 
@@ -143,7 +157,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     def writes(self) -> tuple[int, ...]:
         """Indices of the steps that change the state or hand the user over."""
-        return tuple(index for index, step in enumerate(self.steps) if step.changed)
+        return tuple(index for index, step in enumerate(self.steps) if step.has_effect())
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,6 +175,8 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """The tool's error, or the broken rule as the domain words it."""
     diagnosis: tuple[int, ...] = ()
     """Indices of the steps of the plan that find out that it cannot be: the required actions."""
+    arguments: tuple[Argument, ...] = ()
+    """Every leaf of the call's arguments, traced; their step is the number of steps of the plan."""
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,7 +198,7 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """Ambiguous: indices into the plan's arguments that the user tells only when asked."""
 
 
-class Loss(msgspec.Struct, frozen=True, kw_only=True):
+class Loss(msgspec.Struct, frozen=True, kw_only=True, tag="loss"):
     """A candidate that was given up."""
 
     stage: Stage
@@ -190,6 +206,18 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     """One of a few short phrases, so that they can be counted: ``no effect``, ``too few choices``."""
     detail: str = ""
     """This case, for readers."""
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """What one exploration came to in one scenario: a task with how it was made, or why there is none."""
+
+    scenario: Scenario
+    draft: Draft | None = None
+    task: Task | None = None
+    played: Trajectory | None = None
+    """The reference agent at the task, with the scripted user: it succeeded."""
+    loss: Loss | None = None
+    """Why it was given up; None exactly when it is kept."""
 
 
 class LostError(Exception):

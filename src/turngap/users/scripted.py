@@ -40,7 +40,7 @@ from turngap.users.lapse import Lapse
 from turngap.users.signals import sign
 from turngap.users.simulator import Hands, Part
 
-VERSION = 1
+VERSION = 2
 """Raised when the same intent would be acted out differently."""
 PATIENCE = 3
 """Replies in a row that bring nothing new, before it leaves."""
@@ -130,13 +130,22 @@ class ScriptedUser:
         """What it can tell of the slots that are asked for, and which of them it does not know."""
         known = dict.fromkeys(fact.slot for fact in self._facts)
         told: list[str] = []
-        for slot in asked(heard.asks, [*known, *self._intent.unknown, *slots_known()]):
+        slots = asked(heard.asks, [*known, *self._intent.unknown, *slots_known()])
+        for slot in slots:
             facts = [fact for fact in self._facts if fact.slot == slot]
             if facts:
-                told += _said(facts)
+                told += _said(self._meant(facts, slots))
             elif slot in self._intent.unknown:
                 told.append(f"I do not know my {spoken(slot)}.")
         return list(dict.fromkeys(told))
+
+    def _meant(self, facts: list[Fact], slots: Sequence[str]) -> list[Fact]:
+        """Of several facts of one slot those that are told in one sentence with another slot that is asked for too.
+
+        Who is asked for name and zip code tells the one that belongs to the name, not that of a new address as well.
+        """
+        beside = {fact.says for fact in self._facts if fact.slot in slots and fact.slot != facts[0].slot and fact.says}
+        return [fact for fact in facts if fact.says in beside] or facts
 
     def _remarks(self, heard: Heard) -> list[str]:
         """The remark that shares most words with a question, the first of equals; else, once, its wish again."""

@@ -11,6 +11,7 @@ from retailshop import small_shop
 from turngap import jsonio
 from turngap.data import ToolCall
 from turngap.domains import build
+from turngap.domains.api import Done
 from turngap.domains.retail.domain import retail
 from turngap.domains.retail.generate import generate
 from turngap.errors import DataError, UsageError
@@ -76,6 +77,46 @@ def test_the_policy_names_every_limit() -> None:
 
 def _breaches(shop: dict[str, dict[str, Any]], name: str, **arguments: Any) -> tuple[str, ...]:
     return retail(shop).world().breaches(ToolCall(name=name, arguments=arguments))
+
+
+def _breaches_after(*before: tuple[str, dict[str, Any]], call: tuple[str, dict[str, Any]]) -> tuple[str, ...]:
+    """What the last call breaks when the others were really made before it."""
+    world = retail(small_shop()).world()
+    calls = [ToolCall(name=name, arguments=arguments) for name, arguments in before]
+    done = [Done(call=one, result=world.call(one)) for one in calls]
+    return world.breaches(ToolCall(name=call[0], arguments=call[1]), done)
+
+
+NOOR = ("find_user_id_by_email", {"email": "noor@example.com"})
+ADA = ("find_user_id_by_name_zip", {"first_name": "Ada", "last_name": "Vega", "zip": "83702"})
+NOBODY = ("find_user_id_by_email", {"email": "nobody@example.com"})
+CANCEL = ("cancel_pending_order", {"order_id": "#W1", "reason": "no longer needed"})
+
+
+def test_the_customer_has_to_be_found_first() -> None:
+    """Neither looking at an account nor changing an order is allowed before; the catalogue is open to all."""
+    for before in ((), (NOBODY,)):
+        for call in (CANCEL, ("get_order_details", {"order_id": "#W1"}), ("get_user_details", {"user_id": "u"})):
+            assert "before anything else" in _breaches_after(*before, call=call)[0]
+    assert _breaches_after(call=("get_product_details", {"product_id": "1"})) == ()
+    assert _breaches_after(call=NOOR) == ()
+    assert _breaches_after(NOBODY, NOOR, call=CANCEL) == ()
+
+
+def test_the_customer_has_their_own_account_and_orders_only() -> None:
+    """Somebody else's order cannot be changed, nor their account seen; the first one found is the customer."""
+    assert "somebody else's" in _breaches_after(ADA, call=CANCEL)[0]
+    assert "somebody else's" in _breaches_after(ADA, NOOR, call=CANCEL)[0]
+    assert "somebody else's" in _breaches_after(ADA, call=("get_user_details", {"user_id": "u"}))[0]
+    assert "somebody else's" in _breaches_after(ADA, call=("modify_user_address", {"user_id": "u"}))[0]
+    assert _breaches_after(ADA, call=("get_user_details", {"user_id": "v"})) == ()
+    assert _breaches_after(ADA, call=("get_order_details", {"order_id": "#W1"})) == ()
+    assert _breaches_after(ADA, call=("cancel_pending_order", {"order_id": "#W404"})) == ()
+
+
+def test_where_nobody_knows_what_was_done_before_it_is_not_asked() -> None:
+    """A call looked at alone breaks only the rules that see the state."""
+    assert retail(small_shop()).world().breaches(ToolCall(name=CANCEL[0], arguments=CANCEL[1])) == ()
 
 
 def test_rules_beyond_the_tools() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from turngap.data import Cause, Failure
+from turngap.engines.capture import capture
 from turngap.errors import (
     ConfigError,
     ContextOverflow,
@@ -14,7 +15,6 @@ from turngap.errors import (
     StoreError,
     TurngapError,
 )
-from turngap.protocols.capture import capture
 
 
 async def fail(error: Exception) -> int:

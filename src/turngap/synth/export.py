@@ -1,0 +1,58 @@
+"""The files that a synthesis is made for: ``tasks.json``, ``trajectories.jsonl``, and its explorations as a bank.
+
+Tasks are those of tau2-bench's form with turngap's parts beside them; trajectories are recordings of the reference
+agent at each task, as `turngap eval` and `turngap examples` read them, under the tasks' ids and in their order. Each
+file appears when it is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from turngap import domains, live
+from turngap.config import SynthConfig
+from turngap.data import Conversation, Task, Trajectory
+from turngap.formats import tasks as task_files
+from turngap.formats.writer import write_openai
+from turngap.synth.plan import Candidate
+from turngap.synth.store import SynthStore
+
+TASKS, TRAJECTORIES = "tasks.json", "trajectories.jsonl"
+
+
+def kept(store: SynthStore, config: SynthConfig) -> Iterator[Candidate]:
+    """What a synthesis keeps: of each scenario the first ones, as many as are asked for."""
+    for scenario in config.scenarios:
+        left = config.count
+        for _, candidate in store.candidates(scenario):
+            if left == 0:
+                break
+            if candidate.loss is None:
+                left = None if left is None else left - 1
+                yield candidate
+
+
+def export(store: SynthStore) -> int:
+    """Write the files into the synthesis's directory; returns how many tasks they hold.
+
+    Raises:
+        UsageError: a file cannot be written.
+    """
+    config = store.config
+    domain = domains.build(config.domain)
+    tasks = [candidate.task for candidate in kept(store, config) if candidate.task is not None]
+    task_files.write(store.directory / TASKS, tasks)
+
+    def recordings() -> Iterator[Conversation]:
+        for candidate in kept(store, config):
+            if isinstance(candidate.task, Task) and isinstance(candidate.played, Trajectory):
+                yield live.recorded(candidate.task, domain, candidate.played, 1.0)
+
+    write_openai(recordings(), store.directory / TRAJECTORIES)
+    return len(tasks)
+
+
+def files(directory: Path) -> tuple[Path, Path]:
+    """Where tasks and trajectories of a synthesis stand."""
+    return directory / TASKS, directory / TRAJECTORIES

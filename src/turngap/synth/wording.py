@@ -1,0 +1,425 @@
+"""A plan in words: how a person asks for each thing, and what they say when asked for a value.
+
+A `Speech` words one plan. It chooses among the phrases once, by its generator, and says the same thing the same way
+afterwards. Its words carry the signs of `turngap.synth.phrase`, so that one choice serves message and instructions.
+
+Every value that only the person can know is told, in the wish or in a sentence after it; ids that nobody has in mind
+are told as what they stand for.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from turngap.data import ToolSpec
+from turngap.data.asking import answer as plain_answer
+from turngap.data.asking import spell, spoken
+from turngap.domains import LiveDomain
+from turngap.synth.description import Found, Records, article, found_in, is_plural, listed, variant
+from turngap.synth.offer import parsed, parts
+from turngap.synth.outline import FROM_USER
+from turngap.synth.phrase import Part, Phrases, Slot, Tool, load
+from turngap.synth.plan import Argument, Fact, Plan
+
+_HOLE = re.compile(r"\{(\w+)\}")
+_INDEX = re.compile(r"\[[^\]]*\]")
+_NUMBER = re.compile(r"\d+\.\d\d")
+_DESK = re.compile(r"\b(customer|agent|user|call|tool|must|should|raise)", re.IGNORECASE)
+_LONG = 80
+"""Characters of a description that is too long for a wish."""
+_MASS = frozenset(["data", "roaming", "information", "money", "insurance", "luggage", "baggage", "access", "help"])
+"""Words that have no article."""
+
+
+class Wording:
+    """Words for the plans of one domain."""
+
+    def __init__(
+        self,
+        domain: LiveDomain,
+        phrases: Phrases | None = None,
+        content: dict[str, dict[str, Any]] | None = None,
+    ) -> None:
+        """Take in how people talk.
+
+        Args:
+            domain: whose tools are asked for.
+            phrases: what `turngap.synth.phrase.load` gives; None for what is shipped.
+            content: what `LiveWorld.content` gives, where it is at hand.
+        """
+        self.domain = domain
+        self.phrases = phrases or load(domain)
+        self.specs: Mapping[str, ToolSpec] = {tool.name: tool.spec for tool in domain.tools}
+        self._content = content
+
+    @cached_property
+    def records(self) -> Records:
+        """The database, to look up what ids stand for."""
+        return Records(self.domain.world().content() if self._content is None else self._content)
+
+    def speech(
+        self, plan: Plan, rng: random.Random, identity: Mapping[str, str] | None = None, *, strange: bool = False
+    ) -> Speech:
+        """Words for one plan; the same generator gives the same words.
+
+        Args:
+            plan: what is asked for.
+            rng: chooses among the phrases.
+            identity: what is told of who the person is, so that nothing else tells it too.
+            strange: it is about what is somebody else's.
+        """
+        return Speech(self, plan, rng, identity or {}, strange=strange)
+
+
+class Speech:
+    """One plan in words."""
+
+    def __init__(
+        self, wording: Wording, plan: Plan, rng: random.Random, identity: Mapping[str, str], *, strange: bool = False
+    ) -> None:
+        self.plan = plan
+        self._identity = identity
+        self._strange = strange
+        self._wording = wording
+        self._phrases = wording.phrases
+        self._rng = rng
+        self._facts: dict[tuple[int, str], tuple[str, str]] = {}
+        self._values: dict[tuple[int, str], str] = {}
+        self._answers: dict[tuple[int, str], str] = {}
+        self._arguments: dict[tuple[int, str], list[Argument]] = {}
+        for argument in plan.arguments:
+            name = str(parts(argument.path)[0])
+            self._arguments.setdefault((argument.step, name), []).append(argument)
+
+    def told(self, step: int) -> tuple[str, ...]:
+        """The arguments of a step that the person has to tell, in the order of the call."""
+        return tuple(
+            name
+            for at, name in self._arguments
+            if at == step
+            and any(one.source.origin in FROM_USER for one in self._arguments[at, name])
+            and self._identity.get(name) != (self.plan.steps[step].call.arguments or {})[name]
+        )
+
+    def talk(self, key: str, **words: str) -> str:
+        """A turn of phrase with words put in."""
+        return self._filled(self._rng.choice(self._phrases.talk[key]), words)
+
+    def wish(self, step: int) -> tuple[str, tuple[str, ...]]:
+        """What goes after "I'd like to", and sentences for what it leaves out."""
+        tool, name = self._tool(step), self.plan.steps[step].call.name
+        usable = [one for one in tool.wish if all(self._known(step, hole) for hole in _HOLE.findall(one))]
+        if self._strange:
+            usable = [one for one in usable if "<my>" not in one] or usable
+        phrase = self._rng.choice(usable) if usable else general_wish(name, self._wording.specs.get(name))
+        covered = {arg for hole in _HOLE.findall(phrase) for arg in self._covers(step, hole)}
+        told = {hole: self._word(step, hole) for hole in _HOLE.findall(phrase)}
+        rest = [slot for slot in self.told(step) if slot not in covered]
+        return self._filled(phrase, told), tuple(dict.fromkeys(self.answer(step, slot) for slot in rest))
+
+    def vague(self, step: int) -> str:
+        """What goes after "I'd like to" for somebody who tells no values."""
+        name = self.plan.steps[step].call.name
+        tool = self._tool(step)
+        if tool.vague:
+            return self._rng.choice(tool.vague)
+        return general_wish(name, self._wording.specs.get(name))
+
+    def why(self, step: int) -> str:
+        """A sentence that says why; often empty."""
+        reasons = self._tool(step).why
+        if not reasons or self._strange:
+            return ""
+        several = self._several(step)
+        words = {
+            "It": "They" if several else "It",
+            "is": "are" if several else "is",
+            "does": "do" if several else "does",
+            "them": "them" if several else "it",
+        }
+        return self._filled(self._rng.choice(reasons), words)
+
+    def topic(self, step: int) -> str:
+        """What a wish is about, where it has to be told from another."""
+        name = self.plan.steps[step].call.name
+        return self._tool(step).topic or f"what <I> said about {general_wish(name, None)}"
+
+    def answer(self, step: int, slot: str) -> str:
+        """The sentence that tells the value of an argument of a step."""
+        key = (step, slot)
+        if key not in self._answers:
+            part = self._part_of(step, slot)
+            holder = f"part {part}" if part is not None and self._tool(step).parts[part].answer else slot
+            if (step, holder) not in self._answers:
+                self._answers[step, holder] = self._answer(step, slot, part)
+            self._answers[key] = self._answers[step, holder]
+        return self._answers[key]
+
+    def said(self, step: int) -> list[tuple[str, Any]]:
+        """The arguments of a step with their values."""
+        return list((self.plan.steps[step].call.arguments or {}).items())
+
+    def about(self, fact: Fact, secrets: Collection[str] = ()) -> str:
+        """What goes after "I'd like to know" for a fact.
+
+        Args:
+            fact: what has to be told.
+            secrets: values that must not be said; what names one is put vaguely then.
+        """
+        key = (fact.step, fact.path)
+        if key not in self._facts:
+            self._facts[key] = self._about(fact)
+        full, vague = self._facts[key]
+        return vague if any(mentions(full, secret) for secret in secrets) else full
+
+    def _about(self, fact: Fact) -> tuple[str, str]:
+        """A fact in plain words, and vaguely."""
+        place = _INDEX.sub("[]", fact.path)
+        found = found_in(self.plan.steps[fact.step].result, fact.path) if place else self._reckoned(fact)
+        for asked in self._phrases.asked:
+            fits = (
+                place.endswith(asked.place)
+                if place and asked.place
+                else not place and asked.about and fact.about.startswith(asked.about)
+            )
+            if not fits or found is None or not _is(found.record, asked.when):
+                continue
+            words = _spelled(found.record)
+            if asked.thing and (named := self._named(found, asked.thing)) is not None:
+                words["thing"] = article(named, asked.thing, asked.options, self._phrases.options)
+            phrase = self._rng.choice(asked.says)
+            if all(hole in words for hole in _HOLE.findall(phrase)):
+                return self._filled(phrase, words), self._rng.choice(asked.vague or ("something about it",))
+        plain = fact.about or f"the {spoken(str((parts(fact.path) or ('result',))[-1]))}"
+        return plain, re.split(r" (?:of|for|in) ", plain)[0]
+
+    def _named(self, found: Found, thing: str) -> Found | None:
+        """A record with a name: the one found, or the same in the database where it has one."""
+        if thing in found.record:
+            return found
+        ids = [value for key, value in found.record.items() if key.endswith("id")]
+        others = (self._wording.records.find(value) for value in ids)
+        return next((one for one in others if one is not None and thing in one.record), None)
+
+    def _reckoned(self, fact: Fact) -> Found | None:
+        """The record whose numbers a calculation is made of."""
+        numbers = set(_NUMBER.findall(str(self.plan.steps[fact.step].call.arguments)))
+        for step in self.plan.steps[: fact.step]:
+            shown = {f"{value:.2f}" for value in _numbers(parsed(step.result))}
+            if numbers and numbers <= shown:
+                return found_in(step.result, "")
+        return None
+
+    # The values.
+
+    def _answer(self, step: int, slot: str, part: str | None) -> str:
+        tool = self._tool(step)
+        phrases = tool.answer.get(slot) or (tool.parts[part].answer if part is not None else ())
+        phrases = phrases or self._slot(slot).answer
+        usable = [one for one in phrases if all(self._known(step, hole) for hole in _HOLE.findall(one))]
+        if usable:
+            phrase = self._rng.choice(usable)
+            return self._filled(phrase, {hole: self._word(step, hole) for hole in _HOLE.findall(phrase)})
+        value = (self.plan.steps[step].call.arguments or {})[slot]
+        word = self._word(step, slot)
+        said = plain_answer(slot, value if isinstance(value, list) and word == spell(value) else word.rstrip("."))
+        return f"<My>{said[2:]}" if said.startswith("My ") else said
+
+    def _word(self, step: int, name: str) -> str:
+        key = (step, name)
+        if key not in self._values:
+            part = self._tool(step).parts.get(name)
+            self._values[key] = self._value(step, name) if part is None else self._together(step, part)
+        return self._values[key]
+
+    def _together(self, step: int, part: Part) -> str:
+        if part.pair:
+            first, second = (self._entries(step, name) for name in part.pair)
+            pairs = zip(first, second, strict=False)
+            phrase = self._rng.choice(part.each)
+            return listed([self._filled(phrase, dict(zip(part.pair, pair, strict=True))) for pair in pairs])
+        rows = (" ".join(filter(None, (self._word(step, name) for name in names.split()))) for names in part.join)
+        return ", ".join(filter(None, rows))
+
+    def _value(self, step: int, name: str) -> str:
+        value = (self.plan.steps[step].call.arguments or {})[name]
+        if isinstance(value, list):
+            return listed(_counted(self._entries(step, name))) if value else ""
+        return self._entry(step, name, value, name)
+
+    def _entries(self, step: int, name: str) -> list[str]:
+        values = (self.plan.steps[step].call.arguments or {})[name]
+        return [self._entry(step, name, value, f"{name}[{index}]") for index, value in enumerate(values)]
+
+    def _entry(self, step: int, name: str, value: Any, path: str) -> str:
+        slot = self._slot(name)
+        if isinstance(value, dict):
+            return self._object(step, slot, value, path)
+        if value in ("", None):
+            return ""
+        if spell(value) in slot.words:
+            return self._rng.choice(slot.words[spell(value)])
+        if slot.kinds or slot.thing:
+            for found in (self.found(step, path, value), self._wording.records.find(value)):
+                told = None if found is None else self._described(step, slot, found, path)
+                if told is not None:
+                    return told
+        return spell(value)
+
+    def _object(self, step: int, slot: Slot, value: dict[str, Any], path: str) -> str:
+        if not slot.each:
+            return spell(value)
+        inner = {key: self._entry(step, key, one, f"{path}.{key}") for key, one in value.items()}
+        usable = [one for one in slot.each if all(hole in inner for hole in _HOLE.findall(one))]
+        return self._filled(self._rng.choice(usable), inner) if usable else spell(value)
+
+    def _described(self, step: int, slot: Slot, found: Found, path: str) -> str | None:
+        record, rules = found.record, self._phrases.options
+        if slot.instead_of:
+            index = path.removeprefix(str(parts(path)[0]))
+            old = _value_at(self.plan.steps[step].call.arguments, f"{slot.instead_of}{index}")
+            before = None if old is None else self.found(step, f"{slot.instead_of}{index}", old)
+            whole, several = self._rng.random() < 0.3, is_plural(str(record.get(slot.thing, "")))
+            return variant(before and before.record, record, slot.options, rules, whole=whole, several=several)
+        if slot.thing:
+            return article(found, slot.thing, slot.options, rules) if slot.thing in record else None
+        for kind in slot.kinds:
+            if _is(record, kind.when):
+                phrase = self._rng.choice(kind.says)
+                told = self._filled(phrase, _spelled(record))
+                others = (one for one in found.beside if _is(one, kind.when) and not _is(record, one))
+                if any(self._filled(phrase, _spelled(one)) == told for one in others):
+                    return None
+                return told.replace("<my>", "their") if self._strange else told
+        return None
+
+    def found(self, step: int, path: str, value: Any) -> Found | None:
+        """The record that a leaf of a call stands for."""
+        for argument in self._arguments.get((step, str(parts(path)[0])), ()):
+            if argument.path == path and argument.source.step is not None:
+                shown = found_in(self.plan.steps[argument.source.step].result, argument.source.path)
+                if shown is not None:
+                    return shown
+        return self._wording.records.find(value)
+
+    # What the phrases say.
+
+    def _tool(self, step: int) -> Tool:
+        return self._phrases.tools.get(self.plan.steps[step].call.name, Tool())
+
+    def _slot(self, name: str) -> Slot:
+        return self._phrases.slots.get(name, Slot())
+
+    def _known(self, step: int, hole: str) -> bool:
+        given = self.plan.steps[step].call.arguments or {}
+        return hole in given or (
+            hole in self._tool(step).parts and all(name in given for name in self._tool(step).parts[hole].covers())
+        )
+
+    def _covers(self, step: int, hole: str) -> tuple[str, ...]:
+        part = self._tool(step).parts.get(hole)
+        return (hole,) if part is None else part.covers()
+
+    def _part_of(self, step: int, slot: str) -> str | None:
+        return next((name for name, part in self._tool(step).parts.items() if slot in part.covers()), None)
+
+    def _several(self, step: int) -> bool:
+        for name, value in (self.plan.steps[step].call.arguments or {}).items():
+            if self._slot(name).thing and isinstance(value, list) and value:
+                found = self.found(step, f"{name}[0]", value[0])
+                thing = found.record.get(self._slot(name).thing, "") if found else ""
+                return len(value) > 1 or is_plural(str(thing))
+        return False
+
+    def _filled(self, phrase: str, words: Mapping[str, str]) -> str:
+        return _HOLE.sub(lambda hole: words.get(hole[1], hole[0]), phrase)
+
+
+def general_wish(name: str, spec: ToolSpec | None) -> str:
+    """What a tool does, as what goes after "I'd like to": from its description where that begins so, else its name."""
+    words = spoken(name).split()
+    described = " ".join((spec.description if spec else "").split())
+    first = re.sub(r"\s*\([^)]*\)", "", re.split(r"(?<=[.;:])\s", described, maxsplit=1)[0]).rstrip(".;:")
+    verb, _, rest = first.partition(" ")
+    if (
+        words[0] in (verb.lower(), verb.lower().removesuffix("s"))
+        and rest
+        and len(first) < _LONG
+        and not _DESK.search(first)
+    ):
+        return f"{words[0]} {rest}"
+    countable = len(words) > 1 and words[-1] not in _MASS and not words[-1].endswith("s")
+    named = words[1:2] == ["user"] or words[1:2] == ["my"]
+    return " ".join([words[0], *(["a"] if countable and not named else []), *words[1:]])
+
+
+def mentions(text: str, value: str) -> bool:
+    """Whether a text names a value, and does not just hold its letters by chance."""
+    return re.search(rf"(?<!\w){re.escape(value.lstrip('#'))}(?!\w)", text, re.IGNORECASE) is not None
+
+
+def told_identity(phrases: Phrases, slots: Mapping[str, str], rng: random.Random) -> list[tuple[tuple[str, ...], str]]:
+    """Sentences that say who somebody is, each with the slots that it tells."""
+    left = dict(slots)
+    said: list[tuple[tuple[str, ...], str]] = []
+    for together in phrases.together:
+        if all(slot in left for slot in together.slots):
+            phrase = rng.choice(together.says)
+            said.append((together.slots, _HOLE.sub(lambda hole: spell(slots[hole[1]]), phrase)))
+            for slot in together.slots:
+                del left[slot]
+    for slot, value in left.items():
+        sentences = phrases.identity.get(slot)
+        if sentences:
+            said.append(((slot,), rng.choice(sentences).replace(f"{{{slot}}}", spell(value))))
+        else:
+            plain = plain_answer(slot, value)
+            said.append(((slot,), f"<My>{plain[2:]}" if plain.startswith("My ") else plain))
+    return said
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _numbers(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield float(value)
+
+
+def _is(record: Mapping[str, Any], when: Mapping[str, Any]) -> bool:
+    return all(record.get(key) == value for key, value in when.items())
+
+
+def _spelled(record: Mapping[str, Any]) -> dict[str, str]:
+    return {key: _name(spell(value)) for key, value in record.items()}
+
+
+def _name(text: str) -> str:
+    """A brand as people write it."""
+    return text.capitalize() if text in ("visa", "mastercard", "amex", "discover") else text
+
+
+def _counted(words: Sequence[str]) -> list[str]:
+    """Words with equal ones taken together."""
+    counts = {word: list(words).count(word) for word in words}
+    return [
+        word if count == 1 else f"{word} ({'both' if count == 2 else f'all {count}'} of them)"
+        for word, count in counts.items()
+    ]
+
+
+def _value_at(arguments: Any, path: str) -> Any:
+    value = arguments
+    for part in parts(path):
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
