@@ -113,7 +113,9 @@ def make(conversations: Iterable[Conversation], options: Options, source: str = 
         kept = one if options.reasoning else _without_reasoning(one)
         split = split_of(group_of(one), options)
         whole[split].append(kept)
-        setting = settings.setdefault(jsonio.digest((one.policy, one.tools)), Setting(policy=one.policy, tools=one.tools))
+        setting = settings.setdefault(
+            jsonio.digest((one.policy, one.tools)), Setting(policy=one.policy, tools=one.tools)
+        )
         for example in _examples(kept, setting, source or one.source.file, left):
             key = example.digest()
             if key in seen:
@@ -177,9 +179,7 @@ def document(conversation: Conversation) -> Document:
     return Document(id=group_of(conversation), text="\n".join((*said, *called)))
 
 
-def _examples(
-    conversation: Conversation, setting: Setting, source: str, left: list[LeftOut]
-) -> Iterator[Example]:
+def _examples(conversation: Conversation, setting: Setting, source: str, left: list[LeftOut]) -> Iterator[Example]:
     for decision in decisions(conversation):
         name = f"{conversation.id}#{decision.index}"
         problem = _problem(decision)
