@@ -3,10 +3,9 @@
 * **Split** by what conversations are about: all trials of one task, and so all examples of one conversation, stand in
   one split, decided by a hash of the seed and the task, so that more data never move what was there.
 * **Duplicates**: an example that asks the same and wants the same as an earlier one, in whatever split, is left out.
-* **Mix**: ``natural`` as it comes; ``balanced`` as many text decisions as tool decisions; ``tools`` three tool decisions
-  for each text decision. The other mixes have as many examples as asked for, or as the natural one where that is
-  possible: the rarer kind is drawn again and again, which is what "favouring" it means. Only the training split is
-  mixed.
+* **Mix**: ``natural`` as it comes; ``balanced`` as many text decisions as tool decisions; ``tools`` three tool
+  decisions for each text decision. The other mixes have as many examples as asked for, or as the natural one: the
+  rarer kind is drawn again and again, which is what favouring it means. Only the training split is mixed.
 * **Malformed calls** are never learnt: the decision is left out with its reason, and the conversation keeps the rest.
 """
 
