@@ -104,9 +104,11 @@ class Templated:
         manner = manner or Manner()
         self.tokenizer = tokenizer
         self.manner = manner
-        self._template = manner.template or tokenizer.chat_template
-        if not isinstance(self._template, str):
+        template = manner.template or tokenizer.chat_template
+        if not isinstance(template, str):
             raise ConfigError("the tokenizer has no chat template; name one with --template")
+        self.template: str = template
+        """Jinja source."""
         try:
             self._today = date.fromisoformat(manner.today)
         except ValueError:
@@ -171,7 +173,7 @@ class Templated:
             text = self.tokenizer.apply_chat_template(
                 told,
                 tools=None if encoded is None else jsonio.loads(bytes(encoded)),
-                chat_template=self._template,
+                chat_template=self.template,
                 add_generation_prompt=generation,
                 tokenize=False,
                 enable_thinking=self.manner.thinking,
