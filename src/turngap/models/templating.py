@@ -27,6 +27,9 @@ from turngap.models.wire import Wire
 OURS = Path(__file__).with_name("templates") / "chatml_tools.jinja"
 """For models trained on ChatML whose own template has no place for tools."""
 
+MANNER = "turngap.json"
+"""In a folder of transformers: ``{"manner": ...}``, how the model in it was trained to be asked (see `Manner`)."""
+
 _NOWHERE = Seat(conversation="", protocol="gold", decision=None)
 _CHATML = "<|im_start|>"
 _NO_THOUGHTS = "<think>\n\n</think>\n\n"

@@ -26,3 +26,10 @@ def wrapped(model: Any, lora: Lora, seed: int) -> Any:
 def merged(model: Any) -> Any:
     """The model with its adapters added to its weights; a model without adapters as it is."""
     return model.merge_and_unload() if hasattr(model, "merge_and_unload") else model
+
+
+def as_stored(model: Any, numbers: str) -> Any:
+    """The model with weights of a type, named as torch names it."""
+    import torch  # noqa: PLC0415 - seconds to import, wanted only to train
+
+    return model.to(getattr(torch, numbers))

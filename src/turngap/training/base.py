@@ -13,14 +13,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from turngap import jsonio
-from turngap.errors import ConfigError, MissingExtra, UsageError
+from turngap.errors import ConfigError, UsageError
+from turngap.models import hub
+from turngap.models.fingerprint import of_folder
 from turngap.models.local import smollm2_file
 from turngap.training.vocabulary import byte_level_tokenizer
 
@@ -39,6 +40,10 @@ class Base(msgspec.Struct, frozen=True, kw_only=True):
     tokenizer: Any
     origin: Path | None
     """The GGUF file that it was made from, whose metadata are written back; None for others."""
+    stored: str = "float32"
+    """In which type of numbers its weights were stored; what comes of it is stored in the same."""
+    digest: str = ""
+    """Of the weights that training begins from."""
 
     @property
     def parameters(self) -> int:
@@ -57,62 +62,99 @@ def load(spec: str, texts: Iterable[str] = (), *, seed: int = 0) -> Base:
     Raises:
         MissingExtra: the packages for training are missing. UsageError, ConfigError: there is no such model.
     """
-    _require()
-    # A wrong path would otherwise cost half a minute of questions to a hub, and a right name a download.
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    if spec.startswith(_NEW):
+    hub.require("torch", "transformers", "tokenizers", purpose="training")
+    if spec.startswith("new:"):
         return _new(spec, texts, seed)
+    file = _gguf_file(spec)
+    if file is not None:
+        return msgspec.structs.replace(_from_folder(spec, _converted(file)), origin=file)
+    return _from_folder(spec, _folder(spec))
+
+
+def load_tokenizer(spec: str, texts: Iterable[str] = ()) -> Any:
+    """The tokenizer of a base alone, which is all that rendering needs; raises as `load`."""
+    hub.require("torch", "transformers", "tokenizers", purpose="training")
+    if spec.startswith("new:"):
+        return byte_level_tokenizer(texts, _sizes(spec)["vocabulary"])
+    file = _gguf_file(spec)
+    return _tokenizer(spec, _folder(spec) if file is None else _converted(file))
+
+
+def _gguf_file(spec: str) -> Path | None:
     if spec == "local/smollm2":
-        return _from_gguf(spec, smollm2_file())
-    if spec.endswith(".gguf"):
-        return _from_gguf(spec, Path(spec.removeprefix("local/")).expanduser())
-    return _from_folder(spec, spec.removeprefix("hf/"))
-
-
-def _require() -> None:
-    for package in ("torch", "transformers"):
-        try:
-            version(package)
-        except ModuleNotFoundError:
-            raise MissingExtra(
-                f"training needs the package {package}: pip install 'turngap[train]' (docs/training.md says how to "
-                "get a torch without CUDA)"
-            ) from None
-
-
-def _from_folder(spec: str, name: str) -> Base:
-    import torch  # noqa: PLC0415 - seconds to import, wanted only to train
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - the same
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-    except (OSError, ValueError) as error:
-        said = " ".join(str(error).split())[:300]
-        raise UsageError(f"base {spec!r}: no model of transformers lies there: {said}") from None
-    return Base(spec=spec, model=model, tokenizer=tokenizer, origin=None)
-
-
-def _from_gguf(spec: str, file: Path) -> Base:
+        return smollm2_file()
+    if not spec.endswith(".gguf"):
+        return None
+    file = Path(spec.removeprefix("local/")).expanduser()
     if not file.is_file():
         raise UsageError(f"base {spec!r}: there is no file {file}")
-    folder = _converted(file)
-    base = _from_folder(spec, str(folder))
-    return msgspec.structs.replace(base, origin=file)
+    return file
+
+
+def _folder(spec: str) -> Path:
+    """Where the weights of a base lie, which is named by path, or by name in the local cache."""
+    name = spec.removeprefix("hf/")
+    folder = Path(name).expanduser()
+    if (folder / "config.json").is_file():
+        return folder
+    found = hub.cached(name)
+    if found is None:
+        raise UsageError(
+            f"base {spec!r}: no folder with a model of transformers, and no such name in the local cache; known: a "
+            f"folder, local/smollm2, FILE.gguf, {_NEW}?hidden=..&layers=.. (nothing is downloaded)"
+        )
+    return found
+
+
+def _tokenizer(spec: str, folder: Path) -> Any:
+    try:
+        return hub.library("training").AutoTokenizer.from_pretrained(str(folder))
+    except (OSError, ValueError, KeyError) as error:
+        raise _unreadable(spec, error) from None
+
+
+def _from_folder(spec: str, folder: Path) -> Base:
+    import torch  # noqa: PLC0415 - seconds to import, wanted only to train
+
+    tokenizer = _tokenizer(spec, folder)
+    try:
+        model = hub.library("training").AutoModelForCausalLM.from_pretrained(str(folder), dtype=torch.float32)
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise _unreadable(spec, error) from None
+    return Base(
+        spec=spec,
+        model=model,
+        tokenizer=tokenizer,
+        origin=None,
+        stored=_stored(folder),
+        digest=of_folder(folder),
+    )
+
+
+def _stored(folder: Path) -> str:
+    config = jsonio.loads((folder / "config.json").read_bytes())
+    found = config.get("dtype") or config.get("torch_dtype")
+    return str(found) if found in ("float16", "bfloat16") else "float32"
+
+
+def _unreadable(spec: str, error: Exception) -> UsageError:
+    said = " ".join(str(error).split())[:300]
+    return UsageError(f"base {spec!r}: transformers cannot read it: {said}")
 
 
 def _converted(file: Path) -> Path:
     """The weights of a GGUF file as transformers keeps them, made once."""
     import torch  # noqa: PLC0415 - seconds to import, wanted only to train
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - the same
 
     stamp = file.stat()
     folder = _cache() / f"{file.stem}-{jsonio.digest([str(file), stamp.st_size, stamp.st_mtime_ns])[:12]}"
     if (folder / "config.json").is_file():
         return folder
+    hub.require("gguf", purpose=f"reading {file.name}")
+    library = hub.library("training")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
-        model = AutoModelForCausalLM.from_pretrained(str(file.parent), gguf_file=file.name, dtype=torch.float32)
+        tokenizer = library.AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
+        model = library.AutoModelForCausalLM.from_pretrained(str(file.parent), gguf_file=file.name, dtype=torch.float32)
     except (OSError, ValueError, ImportError, NotImplementedError) as error:
         said = " ".join(str(error).split())[:300]
         raise ConfigError(f"{file}: transformers cannot read it: {said}") from None
@@ -143,12 +185,12 @@ def _cache() -> Path:
 
 def _new(spec: str, texts: Iterable[str], seed: int) -> Base:
     import torch  # noqa: PLC0415 - seconds to import, wanted only to train
-    from transformers import Qwen3Config, Qwen3ForCausalLM  # noqa: PLC0415 - the same
 
+    library = hub.library("training")
     sizes = _sizes(spec)
     tokenizer = byte_level_tokenizer(texts, sizes["vocabulary"])
     torch.manual_seed(seed)
-    config = Qwen3Config(
+    config = library.Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=sizes["hidden"],
         intermediate_size=3 * sizes["hidden"],
@@ -162,7 +204,13 @@ def _new(spec: str, texts: Iterable[str], seed: int) -> Base:
         eos_token_id=tokenizer.convert_tokens_to_ids("<|im_end|>"),
         pad_token_id=tokenizer.pad_token_id,
     )
-    return Base(spec=spec, model=Qwen3ForCausalLM(config), tokenizer=tokenizer, origin=None)
+    return Base(
+        spec=spec,
+        model=library.Qwen3ForCausalLM(config),
+        tokenizer=tokenizer,
+        origin=None,
+        digest=jsonio.digest([spec, seed, tokenizer.get_vocab()]),
+    )
 
 
 def _sizes(spec: str) -> dict[str, int]:

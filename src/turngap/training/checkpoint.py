@@ -6,7 +6,7 @@ with any other it is refused. The log has one line for each step, and none twice
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,41 @@ import msgspec
 
 from turngap import jsonio
 from turngap.errors import ConfigError, StoreError
+from turngap.training.base import Base
+from turngap.training.recipe import Recipe
+from turngap.training.rendering import Rendered
 
-State = tuple[int, int, float, float | None, int, float | None]
-"""Step, tokens, seconds, best validation loss, looks since then, latest validation loss."""
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a training is."""
+
+    step: int = 0
+    """Steps that are done."""
+    tokens: int = 0
+    """Tokens of all their sequences."""
+    seconds: float = 0.0
+    """Of training, over all processes that worked on it."""
+    best: float | None = None
+    """The best validation loss."""
+    bad: int = 0
+    """Looks at the validation set since then."""
+    validated: float | None = None
+    """The latest validation loss."""
+    stopped: str = ""
+    """Why it ended early; empty where it did not."""
+
+
+def identity(
+    engine: str, base: Base, recipe: Recipe, data: tuple[Sequence[Rendered], Sequence[Rendered]]
+) -> dict[str, Any]:
+    """What makes a training the one that it is: with any other of these, its checkpoints mean nothing."""
+    return {
+        "engine": engine,
+        "base": [base.spec, base.digest],
+        "recipe": msgspec.to_builtins(recipe),
+        "data": [jsonio.digest([(one.id, one.tokens, one.learnt) for one in part]) for part in data],
+    }
+
 
 _LAST, _BEST, _NAME = "last.pt", "best.pt", "training.json"
 
@@ -47,18 +79,17 @@ class Checkpoint:
 
     def save(self, weights: Mapping[str, Any], optimiser: Any, state: State) -> None:
         """Note where the training is."""
-        saved = {"weights": _copied(weights), "optimiser": optimiser.state_dict(), "state": list(state)}
+        saved = {"weights": _copied(weights), "optimiser": optimiser.state_dict(), "state": msgspec.to_builtins(state)}
         self._write(_LAST, saved)
 
     def load(self, weights: Mapping[str, Any], optimiser: Any) -> State:
         """Go back to the last note; the beginning where there is none."""
         found = self._read(_LAST)
         if found is None:
-            return (0, 0, 0.0, None, 0, None)
+            return State()
         _fill(weights, found["weights"])
         optimiser.load_state_dict(found["optimiser"])
-        step, tokens, seconds, best, bad, validated = found["state"]
-        return (step, tokens, seconds, best, bad, validated)
+        return msgspec.convert(found["state"], State)
 
     def save_best(self, weights: Mapping[str, Any]) -> None:
         """Note the weights with the best validation loss."""

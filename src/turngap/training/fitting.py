@@ -2,30 +2,38 @@
 
 ``DIR`` gets ``checkpoints/`` (with ``log.jsonl``), ``model/`` (weights, tokenizer and chat template as transformers
 read them, adapters merged), ``model.gguf`` where the base came from such a file, and ``training.json``: what was
-trained on what, how, and what came of it. Repeating the same call goes on where it was, or finds it done.
+trained on what, how, and what came of it. Repeating the same call goes on where it was, or finds it done. One process
+writes a directory; of those that `accelerate` starts together, the first one.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from turngap import jsonio
 from turngap.errors import DataError, StoreError
-from turngap.models.templating import Manner, Templated, fitted
+from turngap.models.templating import MANNER, Manner, Templated, Tokenizer, fitted
+from turngap.runs.lock import WriterLock
 from turngap.training import exchange, gguf_writer
-from turngap.training.adapter import merged
+from turngap.training.adapter import as_stored, merged
 from turngap.training.base import Base
 from turngap.training.example import Split
-from turngap.training.lean import Moment, Trained, train
+from turngap.training.moment import Halt, Trained, Watch, never, nobody
 from turngap.training.recipe import Recipe
 from turngap.training.rendering import Refused, Rendered, Renderer
 
 SUMMARY, MODEL, GGUF, CHECKPOINTS = "training.json", "model", "model.gguf", "checkpoints"
+Engine = Literal["lean", "trl"]
+ENGINES: tuple[Engine, ...] = ("lean", "trl")
+"""``lean``: `turngap.training.lean`; ``trl``: `turngap.training.sft`."""
+_LOCK = ".lock"
 _MOST_NAMED = 5
 
 
@@ -47,6 +55,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     format: str = "turngap-training/1"
     base: str
+    engine: Engine = "lean"
     recipe: Recipe
     manner: dict[str, Any]
     """How prompts are rendered; a model in this process is asked in the same manner."""
@@ -69,13 +78,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return self.tokens / self.seconds if self.seconds else 0.0
 
 
-def prepare(directory: Path, base: Base, recipe: Recipe, manner: Manner | None = None) -> Prepared:
-    """Render the training and the validation split of a set of examples.
+def prepare(directory: Path, tokenizer: Tokenizer, recipe: Recipe, manner: Manner | None = None) -> Prepared:
+    """Render the training and the validation split of a set of examples for the model that has the tokenizer.
 
     Raises:
         DataError: the set cannot be read; or sequences do not fit and the recipe says to fail, and they are named.
     """
-    templated, said = fitted(base.tokenizer, manner)
+    templated, said = fitted(tokenizer, manner)
     renderer = Renderer(templated, recipe.limit if recipe.too_long != "fail" else None)
     _, examples = exchange.read(directory)
     notes = [said] if said else []
@@ -137,25 +146,88 @@ def fit(
     recipe: Recipe,
     directory: Path,
     *,
-    watch: Callable[[Moment], None] = lambda _moment: None,
+    watch: Watch = nobody,
+    halt: Halt = never,
     manner: Manner | None = None,
+    engine: Engine = "lean",
 ) -> Outcome:
     """Fine-tune a base on a set of examples.
 
+    Args:
+        examples: a directory that `turngap.training.exchange` wrote.
+        base: its weights are changed.
+        recipe: how.
+        directory: see the module.
+        watch: see `turngap.training.moment`.
+        halt: the same.
+        manner: how prompts are rendered, where the tokenizer's own template is not to be used as it is.
+        engine: the loop; both give the same within rounding.
+
     Raises:
-        DataError, UsageError, ConfigError: as `prepare` and `turngap.training.lean.train`. StoreError: nothing can be
-            written.
+        DataError, UsageError, ConfigError: as `prepare` and the engine. StoreError: nothing can be written, or another
+            process writes there. MissingExtra: the engine is not installed. Halted: as the engine.
     """
+    with _writing(directory):
+        manifest, _ = exchange.read(examples)
+        done = outcome(directory)
+        if done is not None and _is_of(done, base.spec, recipe, manifest.digest, engine):
+            return done
+        prepared = prepare(examples, base.tokenizer, recipe, manner)
+        problem = gguf_writer.problem(base.origin) if base.origin is not None else None
+        if problem is not None:
+            prepared = msgspec.structs.replace(prepared, notes=(*prepared.notes, problem))
+        trained = _engine(engine)(
+            base, recipe, prepared.learnt, prepared.validation, directory / CHECKPOINTS, watch=watch, halt=halt
+        )
+        found = _summed(base, engine, recipe, prepared, trained, manifest.digest)
+        if is_first():
+            _write(directory, base, prepared.templated, trained, with_gguf=problem is None)
+            jsonio.write_atomic(directory / SUMMARY, jsonio.dumps(found, indent=2) + "\n")
+        return found
+
+
+def finished(directory: Path, examples: Path, base: str, recipe: Recipe, engine: Engine = "lean") -> Outcome | None:
+    """What came of exactly this training where it is done; None else. Needs neither torch nor the base."""
     done = outcome(directory)
+    if done is None or not (directory / MODEL).is_dir():
+        return None
     manifest, _ = exchange.read(examples)
-    if done is not None and (done.base, done.recipe, done.examples) == (base.spec, recipe, manifest.digest):
-        return done
-    prepared = prepare(examples, base, recipe, manner)
-    trained = train(base, recipe, prepared.learnt, prepared.validation, directory / CHECKPOINTS, watch)
-    found = _summed(base, recipe, prepared, trained, manifest.digest)
-    _write(directory, base, prepared.templated, trained)
-    jsonio.write_atomic(directory / SUMMARY, jsonio.dumps(found, indent=2) + "\n")
-    return found
+    return done if _is_of(done, base, recipe, manifest.digest, engine) else None
+
+
+def _is_of(done: Outcome, base: str, recipe: Recipe, digest: str, engine: Engine) -> bool:
+    return (done.base, done.recipe, done.examples, done.engine) == (base, recipe, digest, engine)
+
+
+def is_first() -> bool:
+    """Whether this is the process that writes, among those that were started together to train on many devices."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+@contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    if not is_first():
+        yield
+        return
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot be written: {error.strerror}") from None
+    lock = WriterLock(directory / _LOCK)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _engine(name: Engine) -> Callable[..., Trained]:
+    if name == "lean":
+        from turngap.training import lean  # noqa: PLC0415 - imports torch, which takes seconds and may be missing
+
+        return lean.train
+    from turngap.training import sft  # noqa: PLC0415 - the same
+
+    return sft.train
 
 
 def outcome(directory: Path) -> Outcome | None:
@@ -173,10 +245,11 @@ def outcome(directory: Path) -> Outcome | None:
         raise DataError(f"no summary of a training: {error}", file=str(path)) from None
 
 
-def _summed(base: Base, recipe: Recipe, prepared: Prepared, trained: Trained, digest: str) -> Outcome:
+def _summed(base: Base, engine: Engine, recipe: Recipe, prepared: Prepared, trained: Trained, digest: str) -> Outcome:
     learnt = prepared.learnt
     return Outcome(
         base=base.spec,
+        engine=engine,
         recipe=recipe,
         manner=msgspec.to_builtins(prepared.templated.manner),
         examples=digest,
@@ -200,19 +273,19 @@ def _summed(base: Base, recipe: Recipe, prepared: Prepared, trained: Trained, di
     )
 
 
-def _write(directory: Path, base: Base, templated: Templated, trained: Trained) -> None:
+def _write(directory: Path, base: Base, templated: Templated, trained: Trained, *, with_gguf: bool) -> None:
     """Write the model; what lay there before is replaced when the new one is complete."""
     model = merged(trained.model)
     part = directory / f".{MODEL}.part"
     try:
         shutil.rmtree(part, ignore_errors=True)
-        model.save_pretrained(part)
+        if base.origin is not None and with_gguf:
+            gguf_writer.write(base.origin, model.state_dict(), directory / GGUF, template=templated.template)
+        as_stored(model, base.stored).save_pretrained(part)
         base.tokenizer.chat_template = templated.template
         base.tokenizer.save_pretrained(part)
-        (part / "turngap.json").write_text(jsonio.dumps({"manner": templated.manner}) + "\n", encoding="utf-8")
+        (part / MANNER).write_text(jsonio.dumps({"manner": templated.manner}) + "\n", encoding="utf-8")
         shutil.rmtree(directory / MODEL, ignore_errors=True)
         part.rename(directory / MODEL)
     except OSError as error:
         raise StoreError(f"{directory}: the model cannot be written: {error.strerror or error}") from None
-    if base.origin is not None:
-        gguf_writer.write(base.origin, model.state_dict(), directory / GGUF, template=templated.template)

@@ -10,6 +10,7 @@ The rows of query and key projections of the llama architecture stand in another
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,24 @@ ARCHITECTURES = ("llama", "gemma3", "qwen3")
 _TEMPLATE = "tokenizer.chat_template"
 _BLOCK = 32
 _SKIPPED = ("GGUF.", "general.file_type", "general.quantization_version", _TEMPLATE)
+
+
+def problem(source: Path) -> str | None:
+    """Why no such file can be written for a model that came from this one, in a sentence; None where it can."""
+    if find_spec("gguf") is None:
+        return "no GGUF file is written, since the package gguf is missing"
+    architecture = _architecture(source)
+    return (
+        None
+        if architecture in ARCHITECTURES
+        else f"no GGUF file is written: the order of weights of architecture {architecture} is unknown here"
+    )
+
+
+def _architecture(source: Path) -> str:
+    import gguf  # noqa: PLC0415 - wanted only here
+
+    return str(_value(gguf.GGUFReader(source).fields["general.architecture"]))
 
 
 def write(source: Path, weights: Mapping[str, Any], target: Path, *, template: str) -> None:

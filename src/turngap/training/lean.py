@@ -12,62 +12,22 @@ on from the last one and ends where an undisturbed run ends. Non-goals: distribu
 from __future__ import annotations
 
 import contextlib
-import math
-import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import torch
 
 from turngap.errors import UsageError
 from turngap.training.adapter import wrapped
 from turngap.training.base import Base
-from turngap.training.checkpoint import Checkpoint, Log
+from turngap.training.checkpoint import Checkpoint, Log, State, identity
+from turngap.training.moment import Halt, Halted, Moment, Trained, Watch, never, nobody
 from turngap.training.recipe import Recipe
 from turngap.training.rendering import Rendered
-
-
-class Moment(msgspec.Struct, frozen=True, kw_only=True):
-    """How far a training is, for whoever watches."""
-
-    step: int
-    steps: int
-    epoch: float
-    loss: float
-    """Mean negative log-likelihood of the step's learnt tokens, in nats."""
-    validation: float | None
-    """The latest, on the validation set."""
-    learning_rate: float
-    tokens_per_second: float
-    """Tokens of sequences, learnt or not, since this process began."""
-    seconds: float
-    """Since this process began."""
-
-
-class Trained(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of it."""
-
-    model: Any
-    """With its adapters, if there are any."""
-    steps: int
-    loss: float | None
-    """Of the last step."""
-    validation: float | None
-    """The best."""
-    tokens: int
-    """Tokens of all sequences that were run, validation not counted."""
-    seconds: float
-    """Of training, over all processes that worked on it."""
-    stopped: str = ""
-    """Why it ended before its last step; empty where it did not."""
-
-
-def steps_of(recipe: Recipe, sequences: int) -> int:
-    """How many steps a training has."""
-    return max(1, math.ceil(recipe.epochs * sequences / recipe.batch))
+from turngap.training.schedule import Schedule
 
 
 def train(
@@ -76,7 +36,9 @@ def train(
     learnt: Sequence[Rendered],
     validation: Sequence[Rendered],
     directory: Path,
-    watch: Callable[[Moment], None] = lambda _moment: None,
+    *,
+    watch: Watch = nobody,
+    halt: Halt = never,
 ) -> Trained:
     """Fine-tune a base, or go on with that.
 
@@ -86,14 +48,17 @@ def train(
         learnt: the training set, rendered.
         validation: another set, to stop by; may be empty.
         directory: where checkpoints and the log lie.
-        watch: is told of every step.
+        watch: see `turngap.training.moment`.
+        halt: the same; asked before every sequence.
 
     Raises:
         UsageError: there is nothing to learn. ConfigError: the directory holds checkpoints of another training.
+            StoreError: a checkpoint cannot be written or read. Halted: `halt` said so; a checkpoint is written.
     """
-    if not any(one.targets for one in learnt):
+    learnt = [one for one in learnt if one.targets]
+    if not learnt:
         raise UsageError("there is nothing to learn: no sequence has a learnt token")
-    return _Loop(base, recipe, learnt, validation, directory, watch).run()
+    return _Loop(base, recipe, learnt, [one for one in validation if one.targets], directory).run(watch, halt)
 
 
 class _Loop:
@@ -104,19 +69,17 @@ class _Loop:
         learnt: Sequence[Rendered],
         validation: Sequence[Rendered],
         directory: Path,
-        watch: Callable[[Moment], None],
     ) -> None:
-        self._recipe = recipe
-        self._learnt = [one for one in learnt if one.targets]
-        self._validation = [one for one in validation if one.targets]
-        self._watch = watch
+        self._recipe, self._learnt, self._validation = recipe, learnt, validation
+        self._checkpoint = Checkpoint(directory, identity("lean", base, recipe, (learnt, validation)))
+        self._log = Log(directory / "log.jsonl")
+        self._schedule = Schedule(recipe, len(learnt))
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         torch.manual_seed(recipe.seed)
         self._model = base.model if recipe.lora is None else wrapped(base.model, recipe.lora, recipe.seed)
         self._model.to(self._device)
         if recipe.checkpointing:
             self._model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
-            self._model.enable_input_require_grads()
         self._weights = {name: one for name, one in self._model.named_parameters() if one.requires_grad}
         self._optimiser = torch.optim.AdamW(
             self._weights.values(),
@@ -125,93 +88,126 @@ class _Loop:
             eps=recipe.epsilon,
             weight_decay=recipe.weight_decay,
         )
-        self._steps = steps_of(recipe, len(self._learnt))
-        self._per_epoch = max(1, math.ceil(len(self._learnt) / recipe.batch))
-        identity = {
-            "base": base.spec,
-            "recipe": msgspec.to_builtins(recipe),
-            "data": [[one.id, len(one.tokens), one.targets] for one in self._learnt],
-        }
-        self._checkpoint = Checkpoint(directory, identity)
-        self._log = Log(directory / "log.jsonl")
 
-    def run(self) -> Trained:
-        found = self._checkpoint.load(self._weights, self._optimiser)
-        done, tokens, spent, best, bad, validated = found
-        self._log.cut(done)
-        began, first_tokens = time.monotonic(), tokens
+    def run(self, watch: Watch, halt: Halt) -> Trained:
+        schedule, recipe = self._schedule, self._recipe
+        state = begun = self._checkpoint.load(self._weights, self._optimiser)
+        saved = state.step
+        self._log.cut(state.step)
+        began = time.monotonic()
         loss: float | None = None
-        stopped = ""
-        step = done
-        for step in range(done + 1, self._steps + 1):
-            sequences = self._batch(step)
-            loss = self._step(step, sequences)
-            tokens += sum(len(one.tokens) for one in sequences)
-            if self._validation and self._looks(step):
-                validated = self._validate()
-                better = best is None or validated < best
-                best, bad = (validated, 0) if better else (best, bad + 1)
-                if better:
-                    self._checkpoint.save_best(self._weights)
+        while state.step < schedule.steps and not state.stopped:
+            step = state.step + 1
+            sequences = [self._learnt[index] for index in schedule.batch(step)]
+            try:
+                loss = self._step(step, sequences, halt)
+                validated = self._validate(halt) if self._validation and schedule.looks(step) else None
+            except _AskedToStop:
+                if saved < state.step:
+                    self._checkpoint.save(self._weights, self._optimiser, state)
+                raise Halted(state.step, schedule.steps) from None
             seconds = time.monotonic() - began
-            self._tell(step, loss, validated, (tokens - first_tokens) / max(seconds, 1e-9), seconds)
-            if self._recipe.patience and bad >= self._recipe.patience:
-                stopped = f"no better validation loss in {bad} looks"
-            if step % self._recipe.save == 0 or step == self._steps or stopped:
-                self._checkpoint.save(
-                    self._weights, self._optimiser, (step, tokens, spent + seconds, best, bad, validated)
-                )
-            if stopped:
-                break
-        if best is not None:
+            state = self._after(state, step, sequences, validated, begun.seconds + seconds)
+            moment = Moment(
+                step=step,
+                steps=schedule.steps,
+                epoch=schedule.epoch(step),
+                loss=loss,
+                validation=state.validated,
+                learning_rate=schedule.rate(step),
+                tokens_per_second=(state.tokens - begun.tokens) / max(seconds, 1e-9),
+                seconds=seconds,
+            )
+            self._log.add(moment)
+            watch(moment)
+            if step % recipe.save == 0 or step == schedule.steps or state.stopped:
+                self._checkpoint.save(self._weights, self._optimiser, state)
+                saved = step
+        if state.best is not None:
             self._checkpoint.load_best(self._weights)
         return Trained(
             model=self._model,
-            steps=step,
+            steps=state.step,
             loss=loss,
-            validation=best,
-            tokens=tokens,
-            seconds=spent + time.monotonic() - began,
-            stopped=stopped,
+            validation=state.best,
+            tokens=state.tokens,
+            seconds=state.seconds,
+            stopped=state.stopped,
         )
 
-    def _batch(self, step: int) -> list[Rendered]:
-        """The sequences of a step: each epoch in an order of its own, which hangs on the seed alone."""
-        size, count = self._recipe.batch, len(self._learnt)
-        wanted = range((step - 1) * size, min(step * size, math.ceil(self._recipe.epochs * count)))
-        return [self._learnt[self._order(at // count)[at % count]] for at in wanted]
+    def _after(
+        self, state: State, step: int, sequences: Sequence[Rendered], validated: float | None, seconds: float
+    ) -> State:
+        """Where the training is after a step; a best model is kept."""
+        best, bad = state.best, state.bad
+        if validated is not None:
+            better = best is None or validated < best
+            best, bad = (validated, 0) if better else (best, bad + 1)
+            if better:
+                self._checkpoint.save_best(self._weights)
+        tired = bool(self._recipe.patience) and bad >= self._recipe.patience
+        return State(
+            step=step,
+            tokens=state.tokens + sum(len(one.tokens) for one in sequences),
+            seconds=seconds,
+            best=best,
+            bad=bad,
+            validated=state.validated if validated is None else validated,
+            stopped=f"no better validation loss in {bad} looks" if tired and step < self._schedule.steps else "",
+        )
 
-    def _order(self, epoch: int) -> list[int]:
-        if getattr(self, "_ordered", (None,))[0] != epoch:
-            order = list(range(len(self._learnt)))
-            random.Random(f"{self._recipe.seed}/epoch/{epoch}").shuffle(order)
-            self._ordered = (epoch, order)
-        return self._ordered[1]
-
-    def _step(self, step: int, sequences: Sequence[Rendered]) -> float:
+    def _step(self, step: int, sequences: Sequence[Rendered], halt: Halt) -> float:
+        """One change of the weights; the mean loss before it. Where it is halted, the weights are as they were."""
         self._model.train()
+        self._optimiser.zero_grad(set_to_none=True)
         torch.manual_seed((self._recipe.seed << 20) + step)  # dropout is the same after a resume
         targets = sum(one.targets for one in sequences)
         total = 0.0
-        for one in sequences:
-            loss = self._loss(one) / targets
+        for row in self._rows(sequences):
+            _heed(halt)
+            loss = self._loss(row) / targets
             torch.autograd.backward(loss)
             total += loss.item()
         if self._recipe.clip:
             torch.nn.utils.clip_grad_norm_(list(self._weights.values()), self._recipe.clip)
         for group in self._optimiser.param_groups:
-            group["lr"] = self._rate(step)
+            group["lr"] = self._schedule.rate(step)
         self._optimiser.step()
-        self._optimiser.zero_grad(set_to_none=True)
         return total
 
-    def _loss(self, one: Rendered) -> torch.Tensor:
-        """The sum over the learnt tokens of a sequence."""
-        tokens = torch.tensor([one.tokens], device=self._device)
-        learnt = torch.tensor(one.learnt, device=self._device)
+    def _validate(self, halt: Halt) -> float:
+        self._model.eval()
+        total = 0.0
+        with torch.no_grad():
+            for row in self._rows(self._validation):
+                _heed(halt)
+                total += self._loss(row).item()
+        return total / sum(one.targets for one in self._validation)
+
+    def _rows(self, sequences: Sequence[Rendered]) -> Iterator[list[Rendered]]:
+        """What is computed at once: one sequence, or with packing as many in a row as the limit allows."""
+        row: list[Rendered] = []
+        for one in sequences:
+            full = sum(len(other.tokens) for other in row) + len(one.tokens) > self._recipe.limit
+            if row and (full or not self._recipe.packing):
+                yield row
+                row = []
+            row.append(one)
+        if row:
+            yield row
+
+    def _loss(self, row: Sequence[Rendered]) -> torch.Tensor:
+        """The sum over the learnt tokens of a row."""
+        tokens = torch.tensor([[token for one in row for token in one.tokens]], device=self._device)
+        learnt = torch.tensor([mark for one in row for mark in one.learnt], device=self._device)
+        starts = [0, *accumulate(len(one.tokens) for one in row)][:-1]
+        learnt[starts] = False  # the first token of a sequence follows from nothing
         before = torch.nonzero(learnt[1:]).squeeze(1)
+        # Positions that begin anew tell the model where sequences meet; none sees another.
+        places = [place for one in row for place in range(len(one.tokens))]
+        settings = {"position_ids": torch.tensor([places], device=self._device)} if len(row) > 1 else {}
         with self._precision():
-            logits = self._model(input_ids=tokens, logits_to_keep=before, use_cache=False).logits[0]
+            logits = self._model(input_ids=tokens, logits_to_keep=before, use_cache=False, **settings).logits[0]
         wanted = tokens[0, 1:][before]
         return torch.nn.functional.cross_entropy(logits.float(), wanted, reduction="sum")
 
@@ -221,38 +217,14 @@ class _Loop:
             return contextlib.nullcontext()
         return torch.autocast(self._device.type, dtype=torch.bfloat16)
 
-    def _rate(self, step: int) -> float:
-        recipe = self._recipe
-        warm = max(1, round(recipe.warmup * self._steps))
-        if step <= warm and recipe.warmup > 0:
-            return recipe.learning_rate * step / warm
-        done = (step - warm) / max(1, self._steps - warm)
-        if recipe.schedule == "cosine":
-            return recipe.learning_rate * (1 + math.cos(math.pi * done)) / 2
-        return recipe.learning_rate * (1 - done if recipe.schedule == "linear" else 1)
 
-    def _looks(self, step: int) -> bool:
-        return step % (self._recipe.validate or self._per_epoch) == 0 or step == self._steps
+class _AskedToStop(Exception):  # noqa: N818 - nothing went wrong
+    pass
 
-    def _validate(self) -> float:
-        self._model.eval()
-        with torch.no_grad():
-            total = sum(self._loss(one).item() for one in self._validation)
-        return total / sum(one.targets for one in self._validation)
 
-    def _tell(self, step: int, loss: float, validated: float | None, speed: float, seconds: float) -> None:
-        moment = Moment(
-            step=step,
-            steps=self._steps,
-            epoch=min(step * self._recipe.batch / len(self._learnt), self._recipe.epochs),
-            loss=loss,
-            validation=validated,
-            learning_rate=self._rate(step),
-            tokens_per_second=speed,
-            seconds=seconds,
-        )
-        self._log.add(moment)
-        self._watch(moment)
+def _heed(halt: Halt) -> None:
+    if halt():
+        raise _AskedToStop
 
 
 def bf16_pays(device: torch.device) -> bool:

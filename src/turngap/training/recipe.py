@@ -11,6 +11,7 @@ A TOML file has the same fields, and may begin from a recipe: ``base = "p2"``. A
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ class Lora(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     alpha: int = 64
     """The adapters' output is scaled by alpha / rank."""
     dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.rank < 1 or self.alpha < 1 or not 0 <= self.dropout < 1:
+            raise UsageError("recipe: lora has a rank and an alpha of at least 1, and a dropout from 0 to below 1")
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,7 +60,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     whole: bool = False
     """Whole conversations as one sequence each, all decisions learnt, where the chat template allows it."""
     packing: bool = False
-    """Several sequences in one row, without attention between them."""
+    """Several sequences of a step in one row, without attention between them: the same loss, computed with fewer calls.
+    """
+    micro: int = 1
+    """Sequences that a device computes at once in the TRL engine, padded or, with packing, in one row."""
     lora: Lora | None = None
     """None: all weights are trained."""
     precision: str = "auto"
@@ -82,6 +90,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             ("weight_decay", self.weight_decay, True, 0, 10),
             ("clip", self.clip, True, 0, 1e9),
             ("batch", self.batch, True, 1, 1_000_000),
+            ("micro", self.micro, True, 1, 1_000_000),
             ("limit", self.limit, True, 16, 10_000_000),
             ("validate", self.validate, True, 0, 1e9),
             ("patience", self.patience, True, 0, 1e9),
@@ -140,10 +149,48 @@ def recipe(name: str) -> Recipe:
     return laid_over(RECIPES[base] if base else Recipe(), {"name": path.stem, **settings}, source=name)
 
 
-def laid_over(base: Recipe, settings: dict[str, Any], source: str = "recipe") -> Recipe:
-    """A recipe with other settings; raises as `recipe`."""
-    values = {**msgspec.to_builtins(base), **settings}
+def laid_over(base: Recipe, settings: Mapping[str, Any], source: str = "recipe") -> Recipe:
+    """A recipe with other settings; ``lora = false`` trains all weights. Raises as `recipe`."""
+    values = msgspec.to_builtins(base)
+    _require_known(settings, Recipe, source)
+    for name, value in settings.items():
+        if name == "lora" and isinstance(value, dict):
+            _require_known(value, Lora, f"{source}: lora")
+            value = {**(values["lora"] or {}), **value}
+        elif name == "lora" and isinstance(value, bool):
+            value = (values["lora"] or {}) if value else None
+        values[name] = value
     try:
         return msgspec.convert(values, Recipe)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{source}: {error}") from None
+
+
+def _require_known(settings: Mapping[str, Any], kind: type[msgspec.Struct], source: str) -> None:
+    unknown = next((name for name in settings if name not in kind.__struct_fields__), None)
+    if unknown is not None:
+        raise ConfigError(f"{source}: unknown setting {unknown!r}; known: {', '.join(kind.__struct_fields__)}")
+
+
+def overridden(base: Recipe, assignments: Iterable[str]) -> Recipe:
+    """A recipe with settings written as ``epochs=2``, ``lora.rank=8``, ``lora=false``; raises as `recipe`."""
+    settings: dict[str, Any] = {}
+    for one in assignments:
+        path, equals, text = one.partition("=")
+        name, _, inner = path.strip().partition(".")
+        if not equals or not name:
+            raise UsageError(f"--set {one}: write NAME=VALUE, for example epochs=2 or lora.rank=8")
+        if inner:
+            within = settings.get(name)
+            settings[name] = {**(within if isinstance(within, dict) else {}), inner: _value(text.strip())}
+        else:
+            settings[name] = _value(text.strip())
+    return laid_over(base, settings, source="--set")
+
+
+def _value(text: str) -> Any:
+    """A number or truth value as TOML writes them, else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

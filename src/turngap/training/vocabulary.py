@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from turngap.models import hub
 from turngap.models.templating import OURS
 
 MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
@@ -18,7 +19,6 @@ MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 def byte_level_tokenizer(texts: Iterable[str], size: int) -> Any:
     """Train a tokenizer of at most `size` tokens; texts may be few, since every byte is a token already."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: PLC0415 - wanted only to train
-    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415 - the same
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -32,11 +32,11 @@ def byte_level_tokenizer(texts: Iterable[str], size: int) -> Any:
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    make: Any = PreTrainedTokenizerFast
-    return make(
+    made: Any = hub.library("training").PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=MARKS[0],
         eos_token=MARKS[2],
         additional_special_tokens=[MARKS[1]],
         chat_template=OURS.read_text(encoding="utf-8"),
     )
+    return made
