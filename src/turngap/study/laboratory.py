@@ -5,8 +5,8 @@ study's file changes the names of the folders that depend on it, and of no other
 nothing, and a study with one setting changed costs what hangs on that setting.
 
 Stages: training tasks and evaluation tasks (`turngap.synth`), the teacher on both (`turngap.protocols.trials`),
-examples (`turngap.training.making`), training (`turngap.training.fitting`), and for the base and the trained model the protocols
-on recorded conversations and live trials. What it all means is said by `turngap.study.findings`.
+examples (`turngap.training.making`), training (`turngap.training.fitting`), and for the base and the trained model the
+protocols on recorded conversations and live trials. What it all means is said by `turngap.study.findings`.
 """
 
 from __future__ import annotations
