@@ -142,6 +142,17 @@ class Log:
             kept = [text for _, text in jsonio.read_lines(stream) if _step(text) <= step]
         jsonio.write_atomic(self._path, "".join(f"{text.decode()}\n" for text in kept))
 
+    def seconds(self) -> float:
+        """Of training, over all processes that worked on it: each counts from its own beginning."""
+        total = latest = 0.0
+        if self._path.exists():
+            with self._path.open("rb") as stream:
+                for _, text in jsonio.read_lines(stream):
+                    now = float(jsonio.loads(text)["seconds"])
+                    total += latest if now < latest else 0.0
+                    latest = now
+        return total + latest
+
     def add(self, moment: msgspec.Struct) -> None:
         """Log a step."""
         with self._path.open("a", encoding="utf-8") as stream:

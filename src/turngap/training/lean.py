@@ -24,6 +24,7 @@ from turngap.errors import UsageError
 from turngap.training.adapter import wrapped
 from turngap.training.base import Base
 from turngap.training.checkpoint import Checkpoint, Log, State, identity
+from turngap.training.device import device, in_bf16
 from turngap.training.moment import Halt, Halted, Moment, Trained, Watch, never, nobody
 from turngap.training.recipe import Recipe
 from turngap.training.rendering import Rendered
@@ -74,7 +75,7 @@ class _Loop:
         self._checkpoint = Checkpoint(directory, identity("lean", base, recipe, (learnt, validation)))
         self._log = Log(directory / "log.jsonl")
         self._schedule = Schedule(recipe, len(learnt))
-        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._device = device()
         torch.manual_seed(recipe.seed)
         self._model = base.model if recipe.lora is None else wrapped(base.model, recipe.lora, recipe.seed)
         self._model.to(self._device)
@@ -212,31 +213,16 @@ class _Loop:
         return torch.nn.functional.cross_entropy(logits.float(), wanted, reduction="sum")
 
     def _precision(self) -> contextlib.AbstractContextManager[Any]:
-        wanted = self._recipe.precision
-        if wanted == "fp32" or (wanted == "auto" and not bf16_pays(self._device)):
+        if not in_bf16(self._recipe, self._device):
             return contextlib.nullcontext()
-        return torch.autocast(self._device.type, dtype=torch.bfloat16)
+        found: contextlib.AbstractContextManager[Any] = torch.autocast(self._device.type, dtype=torch.bfloat16)
+        return found
 
 
-class _AskedToStop(Exception):  # noqa: N818 - nothing went wrong
+class _AskedToStop(Exception):
     pass
 
 
 def _heed(halt: Halt) -> None:
     if halt():
         raise _AskedToStop
-
-
-def bf16_pays(device: torch.device) -> bool:
-    """Whether the device computes in bfloat16 natively."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
-    return "avx512_bf16" in _processor_flags() or "amx_bf16" in _processor_flags()
-
-
-def _processor_flags() -> frozenset[str]:
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return frozenset()
-    return frozenset(next((line.split(":")[1].split() for line in text.splitlines() if line.startswith("flags")), ()))

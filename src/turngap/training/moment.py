@@ -43,7 +43,7 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True):
     """Why it ended before its last step; empty where it did not."""
 
 
-class Halted(Exception):  # noqa: N818 - nothing went wrong
+class Halted(Exception):
     """A training stopped because it was asked to; a checkpoint holds all that was done.
 
     `step` is the last step that is done, `steps` how many there are.

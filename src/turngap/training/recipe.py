@@ -153,13 +153,13 @@ def laid_over(base: Recipe, settings: Mapping[str, Any], source: str = "recipe")
     """A recipe with other settings; ``lora = false`` trains all weights. Raises as `recipe`."""
     values = msgspec.to_builtins(base)
     _require_known(settings, Recipe, source)
-    for name, value in settings.items():
-        if name == "lora" and isinstance(value, dict):
-            _require_known(value, Lora, f"{source}: lora")
-            value = {**(values["lora"] or {}), **value}
-        elif name == "lora" and isinstance(value, bool):
-            value = (values["lora"] or {}) if value else None
-        values[name] = value
+    lora = settings.get("lora")
+    if isinstance(lora, dict):
+        _require_known(lora, Lora, f"{source}: lora")
+        settings = {**settings, "lora": {**(values["lora"] or {}), **lora}}
+    elif isinstance(lora, bool):
+        settings = {**settings, "lora": (values["lora"] or {}) if lora else None}
+    values |= settings
     try:
         return msgspec.convert(values, Recipe)
     except msgspec.ValidationError as error:

@@ -22,7 +22,7 @@ class Schedule:
     """
 
     def __init__(self, recipe: Recipe, sequences: int) -> None:
-        self._recipe, self._count = recipe, sequences
+        self.recipe, self._count = recipe, sequences
         self.total = max(1, round(recipe.epochs * sequences))
         """Sequences of all steps together, repeated ones counted as often as they come."""
         self.steps = math.ceil(self.total / recipe.batch)
@@ -37,16 +37,16 @@ class Schedule:
 
     def batch(self, step: int) -> list[int]:
         """Indices of the sequences of a step; steps count from 1."""
-        size = self._recipe.batch
+        size = self.recipe.batch
         return [self._at(place) for place in range((step - 1) * size, min(step * size, self.total))]
 
     def epoch(self, step: int) -> float:
         """How often the set was seen after a step."""
-        return min(step * self._recipe.batch, self.total) / self._count
+        return min(step * self.recipe.batch, self.total) / self._count
 
     def rate(self, step: int) -> float:
         """The learning rate of a step."""
-        recipe = self._recipe
+        recipe = self.recipe
         warm = math.ceil(recipe.warmup * self.steps)
         if step <= warm:
             return recipe.learning_rate * step / warm
@@ -57,12 +57,12 @@ class Schedule:
 
     def looks(self, step: int) -> bool:
         """Whether the validation set is looked at after a step."""
-        return step % (self._recipe.validate or self.per_epoch) == 0 or step == self.steps
+        return step % (self.recipe.validate or self.per_epoch) == 0 or step == self.steps
 
     def _at(self, place: int) -> int:
         epoch, index = divmod(place, self._count)
         if self._ordered[0] != epoch:
             order = list(range(self._count))
-            random.Random(f"{self._recipe.seed}/epoch/{epoch}").shuffle(order)
+            random.Random(f"{self.recipe.seed}/epoch/{epoch}").shuffle(order)
             self._ordered = (epoch, order)
         return self._ordered[1][index]
