@@ -49,7 +49,8 @@ from turngap.synth.store import SynthStore
 from turngap.training import base as bases
 from turngap.training import exchange, fitting
 from turngap.training.making import Options, document, make
-from turngap.training.moment import Moment
+from turngap.training.moment import Watch, nobody
+from turngap.training.vocabulary import texts_of
 
 DONE = "stage.json"
 """Stands in the folder of a stage that is complete."""
@@ -79,9 +80,7 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 class Laboratory:
     """Runs one study in one directory."""
 
-    def __init__(
-        self, study: Study, directory: Path, progress: Progress, watch: Callable[[Moment], None] = lambda _moment: None
-    ) -> None:
+    def __init__(self, study: Study, directory: Path, progress: Progress, watch: Watch = nobody) -> None:
         self._study = study
         self._directory = directory.absolute()
         self._progress = progress
@@ -207,20 +206,14 @@ class Laboratory:
             self._progress.note(f"training {base} on {examples.parent.name}")
             halt = threading.Event()
 
-            def watch(moment: Moment) -> None:
-                if halt.is_set():
-                    raise asyncio.CancelledError
-                self._watch(moment)
-
             def fit() -> None:
-                texts = (
-                    message.content for one in exchange.conversations(examples, "train") for message in one.messages
-                )
-                fitting.fit(examples, bases.load(base, texts, seed=study.seed), recipe, folder / "model", watch=watch)
+                loaded = bases.load(base, texts_of(exchange.conversations(examples, "train")), seed=study.seed)
+                fitting.fit(examples, loaded, recipe, folder / "model", watch=self._watch, halt=halt.is_set)
 
             try:
                 await asyncio.to_thread(fit)
             finally:
+                # A thread cannot be cancelled: it is told to stop, at a place to go on from.
                 halt.set()
 
         return await self._stage(name, [examples.parent.name, base, recipe], work) / "model"
