@@ -63,6 +63,8 @@ class Workshop(msgspec.Struct, frozen=True, kw_only=True):
     scorer: Scorer | None
     checker: Checker
     player: Player
+    mark: str
+    """Begins the ids of what is made, so that tasks of two databases or seeds never have the same."""
 
     async def explore(self, position: int, bank: Bank) -> Exploration:
         """Make one exploration.
@@ -74,7 +76,7 @@ class Workshop(msgspec.Struct, frozen=True, kw_only=True):
         rng = random.Random(f"{seed}/exploration/{position}")
         customer = self.sampler.draw(rng)
         brief = Brief(
-            id=f"x{position:05d}",
+            id=f"{self.mark}-{position:05d}",
             seed=rng.getrandbits(31),
             customer=customer,
             tools=walk.walk(self.graph, rng, self.config.tools),
@@ -160,6 +162,7 @@ async def _open(config: SynthConfig, domain: LiveDomain, context: ModelContext) 
         scorer=None,
         checker=Checker(domain),
         player=Player(domain, config.seed),
+        mark=jsonio.digest([domain.identity(), config.seed])[:6],
     )
 
 
