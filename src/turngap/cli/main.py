@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "eval": ("turngap.cli.eval:evaluate", "Score a model on recorded conversations under all protocols."),
     "rollout": ("turngap.cli.rollout:rollout", "Let an agent serve simulated users in a live domain: pass^k."),
     "synth": ("turngap.cli.synth:synth", "Make verified tasks from trajectories; check tasks; draw the tool graph."),
+    "train": ("turngap.cli.train:train", "Fine-tune a model on recorded decisions; it is then asked like any other."),
     "score": ("turngap.cli.score:score", "Judge and score a stored run again, without asking the model."),
     "taxonomy": ("turngap.cli.taxonomy:explain", "Say why the replays of a run failed."),
     "compare": ("turngap.cli.compare:compare", "Hold runs against a baseline: did better turns become workflows?"),

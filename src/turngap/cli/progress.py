@@ -167,6 +167,7 @@ def _short(count: int) -> str:
 
 
 def duration(seconds: float) -> str:
+    """``40 s``, ``3 min 05 s`` or ``2 h 10 min``."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)

@@ -59,6 +59,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     recipe: Recipe
     manner: dict[str, Any]
     """How prompts are rendered; a model in this process is asked in the same manner."""
+    asked: str = ""
+    """Digest of the manner that was asked for; empty where it was left to the tokenizer."""
     examples: str
     """Digest of the set."""
     counts: dict[str, int]
@@ -170,7 +172,8 @@ def fit(
     with _writing(directory):
         manifest, _ = exchange.read(examples)
         done = outcome(directory)
-        if done is not None and _is_of(done, base.spec, recipe, manifest.digest, engine):
+        key = _Key(base=base.spec, recipe=recipe, examples=manifest.digest, engine=engine, asked=_asked(manner))
+        if done is not None and key.fits(done):
             return done
         prepared = prepare(examples, base.tokenizer, recipe, manner)
         problem = gguf_writer.problem(base.origin) if base.origin is not None else None
@@ -179,24 +182,46 @@ def fit(
         trained = _engine(engine)(
             base, recipe, prepared.learnt, prepared.validation, directory / CHECKPOINTS, watch=watch, halt=halt
         )
-        found = _summed(base, engine, recipe, prepared, trained, manifest.digest)
+        found = _summed(base, key, prepared, trained)
         if is_first():
             _write(directory, base, prepared.templated, trained, with_gguf=problem is None)
             jsonio.write_atomic(directory / SUMMARY, jsonio.dumps(found, indent=2) + "\n")
         return found
 
 
-def finished(directory: Path, examples: Path, base: str, recipe: Recipe, engine: Engine = "lean") -> Outcome | None:
+def finished(
+    directory: Path,
+    examples: Path,
+    base: str,
+    recipe: Recipe,
+    *,
+    manner: Manner | None = None,
+    engine: Engine = "lean",
+) -> Outcome | None:
     """What came of exactly this training where it is done; None else. Needs neither torch nor the base."""
     done = outcome(directory)
     if done is None or not (directory / MODEL).is_dir():
         return None
     manifest, _ = exchange.read(examples)
-    return done if _is_of(done, base, recipe, manifest.digest, engine) else None
+    key = _Key(base=base, recipe=recipe, examples=manifest.digest, engine=engine, asked=_asked(manner))
+    return done if key.fits(done) else None
 
 
-def _is_of(done: Outcome, base: str, recipe: Recipe, digest: str, engine: Engine) -> bool:
-    return (done.base, done.recipe, done.examples, done.engine) == (base, recipe, digest, engine)
+class _Key(msgspec.Struct, frozen=True, kw_only=True):
+    """What tells one training from another."""
+
+    base: str
+    recipe: Recipe
+    examples: str
+    engine: Engine
+    asked: str
+
+    def fits(self, done: Outcome) -> bool:
+        return all(getattr(done, name) == getattr(self, name) for name in self.__struct_fields__)
+
+
+def _asked(manner: Manner | None) -> str:
+    return "" if manner is None else manner.digest()
 
 
 def is_first() -> bool:
@@ -245,14 +270,11 @@ def outcome(directory: Path) -> Outcome | None:
         raise DataError(f"no summary of a training: {error}", file=str(path)) from None
 
 
-def _summed(base: Base, engine: Engine, recipe: Recipe, prepared: Prepared, trained: Trained, digest: str) -> Outcome:
+def _summed(base: Base, key: _Key, prepared: Prepared, trained: Trained) -> Outcome:
     learnt = prepared.learnt
     return Outcome(
-        base=base.spec,
-        engine=engine,
-        recipe=recipe,
+        **{name: getattr(key, name) for name in key.__struct_fields__},
         manner=msgspec.to_builtins(prepared.templated.manner),
-        examples=digest,
         counts={
             "sequences": len(learnt),
             "decisions": sum(one.decisions for one in learnt),

@@ -6,14 +6,31 @@ chat template (`turngap.models.templating.OURS`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from turngap import jsonio
+from turngap.data import AssistantMessage, Conversation
 from turngap.models import hub
 from turngap.models.templating import OURS
 
 MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 """Tokens that no text contains: padding, the beginning and the end of a turn."""
+
+
+def texts_of(conversations: Iterable[Conversation]) -> Iterator[str]:
+    """What a tokenizer is trained on: what was said, called and returned, and each policy and set of tools once."""
+    seen: set[str] = set()
+    for one in conversations:
+        setting = jsonio.dumps((one.policy, one.tools))
+        if setting not in seen:
+            seen.add(setting)
+            yield one.policy
+            yield from map(jsonio.dumps, one.tools)
+        for message in one.messages:
+            yield message.content
+            for call in message.calls if isinstance(message, AssistantMessage) else ():
+                yield jsonio.dumps({"name": call.name, "arguments": call.arguments})
 
 
 def byte_level_tokenizer(texts: Iterable[str], size: int) -> Any:
