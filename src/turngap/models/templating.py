@@ -10,7 +10,7 @@ conversation with a mark in every part and says which marks are missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -19,13 +19,15 @@ import jinja2
 import msgspec
 
 from turngap import jsonio
-from turngap.data import AssistantMessage, Message, ToolCall, ToolMessage, ToolSpec, UserMessage
+from turngap.data import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolSpec, UserMessage
 from turngap.errors import ConfigError, DataFault
 from turngap.models.base import Request, Seat
 from turngap.models.wire import Wire
 
 OURS = Path(__file__).with_name("templates") / "chatml_tools.jinja"
 """For models trained on ChatML whose own template has no place for tools."""
+OURS_THINKING = OURS.with_name("chatml_tools_thinking.jinja")
+"""The same for models that are to reason before they answer."""
 
 MANNER = "turngap.json"
 """In a folder of transformers: ``{"manner": ...}``, how the model in it was trained to be asked (see `Manner`)."""
@@ -81,9 +83,16 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
     """What a template leaves out or refuses."""
 
     parts: tuple[str, ...] = ()
-    """Of: policy, tools, calls, arguments, results, reasoning."""
+    """What of a request is silently missing from the text; names of `_PROBES`."""
     refuses: tuple[str, ...] = ()
-    """What it raises on: several calls, results, policy, tools."""
+    """What it raises on; names of `_PROBES`."""
+    dated: bool = False
+    """Whether it writes the date of the day."""
+
+    @property
+    def essential(self) -> tuple[str, ...]:
+        """What is lost of what every conversation with tools is made of: a template that loses it is of no use."""
+        return tuple(name for name in (*self.parts, *self.refuses) if name not in _OCCASIONAL)
 
     def sentence(self) -> str:
         """In words; empty where nothing is lost."""
@@ -165,6 +174,20 @@ class Templated:
         """Whether a token is one that no text contains: the end of a turn, say."""
         return token in self._marks
 
+    def turn_marks(self) -> frozenset[int]:
+        """The marks that stand behind an answer: what a plain one ends with. Empty where the template writes none."""
+        asked: list[Message] = [UserMessage(content="a"), AssistantMessage(content="b")]
+        tail = self.tokens(self.whole("", (), asked))[-3:]
+        return frozenset(token for token in tail if self.is_mark(token))
+
+    def stops(self) -> frozenset[int]:
+        """The tokens at which an answer is over: the marks behind it, those that begin another turn, and the end."""
+        special = frozenset(self.tokenizer.all_special_ids)
+        asked: list[Message] = [UserMessage(content="a"), AssistantMessage(content="b"), UserMessage(content="c")]
+        seen = special & frozenset(self.tokens(self.prompt("", (), asked)))
+        end = getattr(self.tokenizer, "eos_token_id", None)
+        return self.turn_marks() | seen | (frozenset() if end is None else frozenset([end]))
+
     def _render(
         self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message], *, generation: bool
     ) -> str:
@@ -189,38 +212,81 @@ class Templated:
         return str(text)
 
 
+_TEXT_BESIDE, _SEVERAL, _INSTRUCTIONS = "text beside calls", "several calls", "instructions between turns"
+_OCCASIONAL = (_TEXT_BESIDE, _SEVERAL, _INSTRUCTIONS)
+"""What many conversations do without."""
+
+
+class _Probe(msgspec.Struct, frozen=True):
+    """A short conversation, and which mark stands for what in it."""
+
+    name: str
+    """What is refused when a template raises on it."""
+    messages: tuple[Message, ...]
+    marks: dict[str, tuple[str, ...]]
+    """Part of a request -> the marks of it that have to be in the text."""
+
+
+def _probes(*, thinking: bool) -> tuple[_Probe, ...]:
+    asked = UserMessage(content="mark-user")
+    one, two = (ToolCall(name=f"marked_{at}", arguments={"p": f"mark-argument-{at}"}) for at in (1, 2))
+    result = ToolMessage(content="mark-result", name=one.name)
+    called = AssistantMessage(calls=(one,), reasoning="mark-reasoning" if thinking else None)
+    told = AssistantMessage(calls=(one,), content="mark-said", reasoning=called.reasoning)
+    several = AssistantMessage(calls=(one, two), reasoning=called.reasoning)
+    other = ToolMessage(content="mark-other", name=two.name)
+    answer, instruction = AssistantMessage(content="mark-answer"), SystemMessage(content="mark-instruction")
+    return (
+        _Probe("policy and tools", (asked,), {"policy": ("mark-policy",), "tools": ("mark-tool",)}),
+        _Probe(
+            "calls and results",
+            (asked, called, result),
+            {
+                "calls": (one.name,),
+                "arguments": ("mark-argument-1",),
+                "results": ("mark-result",),
+                **({"reasoning": ("mark-reasoning",)} if thinking else {}),
+            },
+        ),
+        _Probe(_TEXT_BESIDE, (asked, told, result), {_TEXT_BESIDE: ("mark-said", one.name, "mark-argument-1")}),
+        _Probe(
+            _SEVERAL,
+            (asked, several, result, other),
+            {_SEVERAL: (two.name, "mark-argument-1", "mark-argument-2", "mark-result", "mark-other")},
+        ),
+        _Probe(_INSTRUCTIONS, (asked, answer, instruction, asked), {_INSTRUCTIONS: ("mark-instruction",)}),
+    )
+
+
 def dropped(templated: Templated) -> Dropped:
-    """Find out what a template leaves out, by marks in a conversation that has everything."""
+    """Find out what a template leaves out or refuses, by marks in every part of some short conversations."""
+    # No tool has the name of a call, so that a list of tools does not hide that calls are missing.
     spec = ToolSpec(
         name="marked_tool",
         description="mark-tool",
         parameters={"type": "object", "properties": {"p": {"type": "string"}}},
     )
-    call = ToolCall(name="marked_tool", arguments={"p": "mark-argument"})
-    spoken: list[Message] = [UserMessage(content="mark-user")]
-    called = AssistantMessage(calls=(call,), reasoning="mark-reasoning" if templated.manner.thinking else None)
-    done: list[Message] = [*spoken, called, ToolMessage(content="mark-result", name="marked_tool")]
-    refuses = []
-    text = ""
-    for name, messages in (
-        ("several calls", [*spoken, AssistantMessage(calls=(call, call)), *[done[-1]] * 2]),
-        ("calls and results", done),
-    ):
+    parts: list[str] = []
+    refuses: list[str] = []
+    for probe in _probes(thinking=templated.manner.thinking):
         try:
-            text = templated.prompt("mark-policy", (spec,), messages)
+            text = templated.prompt("mark-policy", (spec,), probe.messages)
         except DataFault:
-            refuses.append(name)
-    if "calls and results" in refuses:
-        return Dropped(refuses=tuple(refuses))
-    marks: Mapping[str, str] = {
-        "policy": "mark-policy",
-        "tools": "mark-tool",
-        "calls": "marked_tool",
-        "arguments": "mark-argument",
-        "results": "mark-result",
-        **({"reasoning": "mark-reasoning"} if templated.manner.thinking else {}),
-    }
-    return Dropped(parts=tuple(name for name, mark in marks.items() if mark not in text), refuses=tuple(refuses))
+            refuses.append(probe.name)
+            continue
+        parts += [part for part, marks in probe.marks.items() if any(mark not in text for mark in marks)]
+    return Dropped(parts=tuple(parts), refuses=tuple(refuses), dated=_is_dated(templated))
+
+
+def _is_dated(templated: Templated) -> bool:
+    texts = set()
+    for today in ("2031-01-02", "2047-11-28"):
+        other = Templated(templated.tokenizer, msgspec.structs.replace(templated.manner, today=today))
+        try:
+            texts.add(other.prompt("", (), (UserMessage(content="mark-user"),)))
+        except DataFault:
+            return False
+    return len(texts) > 1
 
 
 def fitted(tokenizer: Tokenizer, manner: Manner | None = None) -> tuple[Templated, str]:
@@ -229,19 +295,24 @@ def fitted(tokenizer: Tokenizer, manner: Manner | None = None) -> tuple[Template
     A template that the manner names is taken as it is.
     """
     manner = manner or Manner()
-    ours = msgspec.structs.replace(manner, template=OURS.read_text(encoding="utf-8"))
     if manner.template is None and tokenizer.chat_template is None:
-        return Templated(tokenizer, ours), "the tokenizer has no chat template: turngap's own is used"
+        return _ours(tokenizer, manner), "the tokenizer has no chat template: turngap's own is used"
     own = Templated(tokenizer, manner)
     lost = dropped(own)
-    if not lost.parts and "calls and results" not in lost.refuses:
-        return own, lost.sentence()
+    if not lost.essential:
+        dated = f"the chat template writes the date, which is told to be {manner.today} (--today)" if lost.dated else ""
+        return own, "; ".join(filter(None, (lost.sentence(), dated)))
     if manner.template is None and _CHATML in tokenizer.get_added_vocab():
-        return Templated(tokenizer, ours), f"{lost.sentence()}: turngap's own is used"
+        return _ours(tokenizer, manner), f"{lost.sentence()}: turngap's own is used"
     folded = Templated(tokenizer, msgspec.structs.replace(manner, fold_roles=True))
-    if not manner.fold_roles and not dropped(folded).sentence():
+    if not manner.fold_roles and not dropped(folded).essential:
         return folded, f"{lost.sentence()}: only user and assistant turns are sent, with the tools in the first"
     return own, lost.sentence()
+
+
+def _ours(tokenizer: Tokenizer, manner: Manner) -> Templated:
+    template = (OURS_THINKING if manner.thinking else OURS).read_text(encoding="utf-8")
+    return Templated(tokenizer, msgspec.structs.replace(manner, template=template))
 
 
 def _with_objects(message: dict[str, Any]) -> dict[str, Any]:

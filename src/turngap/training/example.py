@@ -26,7 +26,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True):
     """One decision to learn, in its context."""
 
     id: str
-    """``CONVERSATION#DECISION``; unique in its set."""
+    """``CONVERSATION#DECISION``; what a mix draws again stands again under the same id."""
     conversation: str
     """Id of the conversation (or trial) it is from: what a split goes by."""
     decision: int

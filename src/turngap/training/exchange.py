@@ -24,14 +24,12 @@ from turngap.data import AssistantMessage, Conversation, ToolMessage
 from turngap.errors import DataError, StoreError
 from turngap.formats.base import Findings, GivenTools, Place
 from turngap.formats.openai import conversation as read_conversation
-from turngap.models.base import Request, Seat
-from turngap.models.wire import Wire
+from turngap.formats.writer import record_of
 from turngap.training.example import Example, Setting, Split
 from turngap.training.making import ExampleSet, LeftOut, Options
 
 MANIFEST = "examples.json"
 SPLITS: tuple[Split, ...] = ("train", "validation", "evaluation")
-_NOWHERE = Seat(conversation="", protocol="gold", decision=None)
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +42,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """Split -> conversations, examples, text, tool."""
     left_out: tuple[LeftOut, ...] = ()
     checked_against: dict[str, str] = {}
-    """Evaluation sets that were held against it -> what was found, in a sentence."""
+    """Evaluation sets that it was held against -> what was found, in a sentence."""
     digest: str = ""
     """Of all examples, in order."""
 
@@ -62,13 +60,12 @@ def write(directory: Path, made: ExampleSet, manifest: Manifest) -> Manifest:
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir(parents=True)
-        wire = Wire()
         for split in SPLITS:
             examples = made.of(split)
             with (part / f"{split}.jsonl").open("w", encoding="utf-8") as stream:
                 for example in examples:
                     digests.append(example.digest())
-                    stream.write(jsonio.dumps(record(example, wire)) + "\n")
+                    stream.write(jsonio.dumps(record(example)) + "\n")
             formats.write(made.conversations[split], part / f"{split}.conversations.jsonl")
         done = msgspec.structs.replace(manifest, digest=jsonio.digest(digests))
         (part / MANIFEST).write_text(jsonio.dumps(done, indent=2) + "\n", encoding="utf-8")
@@ -79,23 +76,27 @@ def write(directory: Path, made: ExampleSet, manifest: Manifest) -> Manifest:
     return done
 
 
-def record(example: Example, wire: Wire) -> dict[str, Any]:
+def record(example: Example) -> dict[str, Any]:
     """One example in TRL's form, with what tells where it comes from."""
     setting = example.setting
-    messages = (*example.context, example.target)
-    request = Request(policy=setting.policy, tools=setting.tools, messages=messages, seat=_NOWHERE)
-    sent, tools = wire.encode(request)
-    target = dict(sent[-1])
-    if example.target.reasoning:
-        target["reasoning_content"] = example.target.reasoning
+    whole = record_of(
+        Conversation(
+            id=example.id,
+            policy=setting.policy,
+            tools=setting.tools,
+            messages=(*example.context, example.target),
+        )
+    )
     return {
         "id": example.id,
         "conversation": example.conversation,
+        "decision": example.decision,
         "task": example.task,
+        "source": example.source,
         "kind": example.kind,
-        "prompt": sent[:-1],
-        "completion": [target],
-        "tools": "" if tools is None else bytes(tools).decode(),
+        "prompt": whole["messages"][:-1],
+        "completion": whole["messages"][-1:],
+        "tools": jsonio.dumps(whole["tools"]) if setting.tools else "",
     }
 
 
@@ -152,11 +153,12 @@ def _example(text: bytes, file: str, line: int, settings: dict[str, Setting]) ->
     return Example(
         id=name,
         conversation=str(value.get("conversation") or name),
-        decision=len(at) - 1,
+        decision=decision if isinstance(decision := value.get("decision"), int) else len(at) - 1,
         setting=settings.setdefault(
             jsonio.digest((found.policy, found.tools)), Setting(policy=found.policy, tools=found.tools)
         ),
         context=found.messages[: at[-1]],
         target=cast(AssistantMessage, target),
         task=str(value.get("task") or ""),
+        source=str(value.get("source") or ""),
     )

@@ -6,7 +6,10 @@
 * **Mix**: ``natural`` as it comes; ``balanced`` as many text decisions as tool decisions; ``tools`` three tool
   decisions for each text decision. The other mixes have as many examples as asked for, or as the natural one: the
   rarer kind is drawn again and again, which is what favouring it means. Only the training split is mixed.
-* **Malformed calls** are never learnt: the decision is left out with its reason, and the conversation keeps the rest.
+* **Malformed calls** and empty answers are never learnt: the decision is left out with its reason, and the conversation
+  keeps the rest.
+* **Several calls in one decision** stay one decision, unless they are asked to be split (`Options.split_calls`), for
+  models whose chat template cannot say several: then each becomes a decision with its own result behind it.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import Literal
 import msgspec
 
 from turngap import jsonio
-from turngap.data import AssistantMessage, Conversation, Decision, decisions
+from turngap.data import AssistantMessage, Conversation, Decision, Message, decisions
 from turngap.errors import UsageError
 from turngap.metrics.contamination import Document
 from turngap.training.example import Example, Setting, Split
@@ -42,6 +45,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Examples of the training split; None: as many as there are."""
     reasoning: bool = False
     """Whether recorded reasoning is learnt; else it is dropped, from the context too."""
+    split_calls: bool = False
+    """Whether a decision with several calls becomes consecutive decisions with one call each."""
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -57,11 +62,15 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             raise UsageError(f"the number of examples is at least 1, not {self.count}")
 
 
+Reason = Literal["malformed call", "duplicate", "empty", "contaminated"]
+
+
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A decision that is no example."""
+    """A decision that is no example, or a conversation that gives none."""
 
     id: str
-    reason: Literal["malformed call", "duplicate", "empty"]
+    """Of the decision; of the conversation where it is contaminated."""
+    reason: Reason
     detail: str = ""
 
 
@@ -72,7 +81,7 @@ class ExampleSet(msgspec.Struct, frozen=True, kw_only=True):
     validation: tuple[Example, ...]
     evaluation: tuple[Example, ...]
     conversations: dict[Split, tuple[Conversation, ...]]
-    """What the examples come from, whole."""
+    """What the examples come from, whole; a conversation that gives none is not among them."""
     left_out: tuple[LeftOut, ...] = ()
 
     def of(self, split: Split) -> tuple[Example, ...]:
@@ -109,7 +118,7 @@ def make(conversations: Iterable[Conversation], options: Options, source: str = 
         if one.id in ids:
             raise UsageError(f"two conversations have the id {one.id!r}; give files whose ids differ")
         ids.add(one.id)
-        kept = one if options.reasoning else _without_reasoning(one)
+        kept = _prepared(one, options)
         split = split_of(group_of(one), options)
         whole[split].append(kept)
         setting = settings.setdefault(
@@ -122,18 +131,26 @@ def make(conversations: Iterable[Conversation], options: Options, source: str = 
                 continue
             seen.add(key)
             splits[split].append(example)
+    splits["train"] = mixed(splits["train"], options)
+    used = {example.conversation for examples in splits.values() for example in examples}
     return ExampleSet(
-        train=tuple(mixed(splits["train"], options)),
+        train=tuple(splits["train"]),
         validation=tuple(splits["validation"]),
         evaluation=tuple(splits["evaluation"]),
-        conversations={split: tuple(found) for split, found in whole.items()},
+        conversations={split: tuple(one for one in found if one.id in used) for split, found in whole.items()},
         left_out=tuple(left),
     )
 
 
+def task_of(conversation: Conversation) -> str:
+    """The task that a conversation is a trial of, as far as its recording says; else nothing."""
+    known = (conversation.metadata.get(key) for key in ("task", "task_id"))
+    return next((str(task) for task in known if task is not None and task != ""), "")
+
+
 def group_of(conversation: Conversation) -> str:
     """What may not stand in two splits: the task, else the conversation."""
-    return str(conversation.metadata.get("task") or conversation.id)
+    return task_of(conversation) or conversation.id
 
 
 def split_of(group: str, options: Options) -> Split:
@@ -192,7 +209,7 @@ def _examples(conversation: Conversation, setting: Setting, source: str, left: l
             setting=setting,
             context=conversation.messages[: decision.position],
             target=decision.reference,
-            task=str(conversation.metadata.get("task") or ""),
+            task=task_of(conversation),
             source=source,
         )
 
@@ -203,6 +220,38 @@ def _problem(decision: Decision) -> LeftOut | None:
     if broken is not None:
         return LeftOut(id="", reason="malformed call", detail=f"{broken.name}: {broken.error}")
     return None if message.calls or message.content.strip() else LeftOut(id="", reason="empty")
+
+
+def _prepared(conversation: Conversation, options: Options) -> Conversation:
+    kept = conversation if options.reasoning else _without_reasoning(conversation)
+    return with_single_calls(kept) if options.split_calls else kept
+
+
+def with_single_calls(conversation: Conversation) -> Conversation:
+    """The conversation with one call in each tool decision: each call followed by its result, in the recorded order.
+
+    What was said and thought beside several calls stands beside the first of them.
+    """
+    messages: list[Message] = []
+    start = conversation.start
+    made = 0
+    waiting = iter(conversation.messages)
+    for message in waiting:
+        if not isinstance(message, AssistantMessage):
+            messages.append(message)
+            continue
+        more = len(message.calls) - 1
+        if made < conversation.start and more > 0:
+            start += more
+        made += 1
+        if more < 1:
+            messages.append(message)
+            continue
+        for at, call in enumerate(message.calls):
+            first = message if at == 0 else AssistantMessage()
+            # The results of a decision follow it, one for each call.
+            messages += [msgspec.structs.replace(first, calls=(call,)), next(waiting)]
+    return msgspec.structs.replace(conversation, messages=tuple(messages), start=start)
 
 
 def _without_reasoning(conversation: Conversation) -> Conversation:

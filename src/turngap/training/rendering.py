@@ -11,12 +11,13 @@ refused.
 
 Where the template writes every message by itself, whatever follows, a conversation is one sequence in which all
 decisions are learnt at once (`conversation`): about as many examples for the price of one. Templates that rewrite
-earlier turns (reasoning that is shown in the last turn only) are found out and refused for that.
+earlier turns (reasoning that is shown in the last turn only) are found out and refused for that. Decisions that are no
+examples (malformed calls, empty answers) are context there, and not learnt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import msgspec
@@ -27,13 +28,22 @@ from turngap.errors import DataFault
 from turngap.models import dialects
 from turngap.models.reading import ToolView, read
 from turngap.models.templating import Templated
-from turngap.models.wire import NOTHING_SAID
 from turngap.training.example import Example
 
 Why = Literal[
-    "too long", "rewritten", "not read back", "no end", "no reasoning", "refused by the template", "malformed call"
+    "too long",
+    "rewritten",
+    "not read back",
+    "no end",
+    "no reasoning",
+    "refused by the template",
+    "malformed call",
+    "nothing to learn",
 ]
 """The kinds of reasons for which an example is not rendered."""
+
+_PLAIN = "plain"
+_THOUGHT = "</think>"
 
 
 class Rendered(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,19 +105,28 @@ class Renderer:
         except DataFault as error:
             return Refused(id=example.id, why="refused by the template", detail=str(error))
 
-    def conversation(self, conversation: Conversation) -> Rendered | Refused:
-        """Render a conversation as one sequence in which every decision is learnt; nothing of it is ever cut."""
+    def conversation(self, conversation: Conversation, only: Collection[int] | None = None) -> Rendered | Refused:
+        """Render a conversation as one sequence in which many decisions are learnt; nothing of it is ever cut.
+
+        Args:
+            conversation: the recording.
+            only: indices of the decisions that are learnt, such as those that are examples of a set; the others are
+                context. None: all that can be.
+        """
         try:
-            return self._conversation(conversation)
+            return self._conversation(conversation, only)
         except _RefusedError as refusal:
             return Refused(id=conversation.id, why=refusal.why, detail=refusal.detail)
         except DataFault as error:
             return Refused(id=conversation.id, why="refused by the template", detail=str(error))
 
     def _example(self, example: Example) -> Rendered:
-        _require_wellformed(example.target)
+        problem = _problem(example.target)
+        if problem is not None:
+            raise problem
         policy, tools = example.setting.policy, example.setting.tools
         context: Sequence[Message] = example.context
+        self._require_opening(policy, tools, context)
         while True:
             prompt = self._prompt(policy, tools, context)
             target = self._target(policy, tools, context, example.target)
@@ -126,20 +145,24 @@ class Renderer:
             cut=len(example.context) - len(context),
         )
 
-    def _conversation(self, conversation: Conversation) -> Rendered:
+    def _conversation(self, conversation: Conversation, only: Collection[int] | None) -> Rendered:
         policy, tools, view = conversation.policy, conversation.tools, ToolView(conversation.tools)
-        chosen = list(decisions(conversation))
+        self._require_opening(policy, tools, conversation.messages)
+        chosen = [
+            decision
+            for decision in decisions(conversation)
+            if (only is None or decision.index in only) and _problem(decision.reference) is None
+        ]
         if not chosen:
-            raise _RefusedError("no end", "there is no decision in it")
+            raise _RefusedError("nothing to learn", "there is no decision in it that can be learnt")
         last = chosen[-1].position
         whole = self._tokens(self.templated.whole(policy, tools, conversation.messages[: last + 1]))
         learnt = [False] * len(whole)
         for decision in chosen:
-            _require_wellformed(decision.reference)
             prompt = self._prompt(policy, tools, conversation.messages[: decision.position])
             if whole[: len(prompt)] != prompt:
                 raise _RefusedError("rewritten", f"what stands before decision {decision.index} changes later on")
-            target = self._to_its_end(whole[len(prompt) :], first=True)
+            target = self._to_its_end(whole[len(prompt) :])
             self._check(decision.reference, target, view)
             learnt[len(prompt) : len(prompt) + len(target)] = [True] * len(target)
         end = len(learnt) - learnt[::-1].index(True)
@@ -166,33 +189,38 @@ class Renderer:
         if answer is None:
             raise _RefusedError("rewritten", "what stands before the decision changes with it")
         # On its own, as a model generates it behind a prompt: no token reaches from one into the other.
-        tokens = self._tokens(answer)
-        return self._to_its_end(tokens, first=False)
+        return self._to_its_end(self._tokens(answer))
 
-    def _to_its_end(self, rest: list[int], *, first: bool) -> list[int]:
-        """The tokens of a decision up to the mark that ends its turn: the last one, or the first where more follows."""
+    def _to_its_end(self, rest: list[int]) -> list[int]:
+        """The tokens of a decision up to the first mark that ends a turn, where whoever generates it stops."""
         marks = self._turn_marks()
-        ends = [at for at, token in enumerate(rest) if token in marks]
-        if not ends:
+        end = next((at for at, token in enumerate(rest) if token in marks), None)
+        if end is None:
             raise _RefusedError("no end", "the template writes no mark where a decision ends, so nothing would stop")
-        return rest[: (ends[0] if first else ends[-1]) + 1]
+        return rest[: end + 1]
 
     def _turn_marks(self) -> frozenset[int]:
-        """The marks that stand behind an answer: what a plain one ends with."""
+        """The marks that stand behind an answer."""
         if self._marks is None:
-            asked: list[Message] = [UserMessage(content="a"), AssistantMessage(content="b")]
-            tail = self._tokens(self.templated.whole("", (), asked))[-3:]
-            self._marks = frozenset(token for token in tail if self.templated.is_mark(token))
+            self._marks = self.templated.turn_marks()
         return self._marks
+
+    def _require_opening(self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message]) -> None:
+        """Refuse what begins with the agent where the template takes whatever is first for the user's."""
+        if not messages or not isinstance(messages[0], AssistantMessage):
+            return
+        if self.templated.answer(policy, tools, (), messages[0]) is None:
+            raise _RefusedError("rewritten", "the template has no place for an agent that speaks first")
 
     def _check(self, wanted: AssistantMessage, target: list[int], view: ToolView) -> None:
         """Read the learnt tokens as an answer would be read; they have to give the decision back."""
         text = self.templated.text(target[:-1])
         if self.templated.manner.thinking and not wanted.reasoning:
             raise _RefusedError("no reasoning", "the model is to reason first, and the decision holds none")
+        if not self.templated.manner.thinking and _THOUGHT in text and _THOUGHT not in wanted.content:
+            raise _RefusedError("no reasoning", "the template writes thoughts before every answer (--thinking)")
         found = read({"content": text}, view, dialects.ALL).message
-        said = found.content.strip() if found.content.strip() != NOTHING_SAID else ""
-        if said != wanted.content.strip():
+        if found.content.strip() != wanted.content.strip():
             raise _RefusedError("not read back", f"text {_cut(wanted.content)} came back as {_cut(found.content)}")
         ours = [(call.name, jsonio.canonical(call.arguments)) for call in wanted.calls]
         theirs = [(call.name, jsonio.canonical(call.arguments)) for call in found.calls]
@@ -202,10 +230,14 @@ class Renderer:
             raise _RefusedError("not read back", "the reasoning is lost in the template")
 
 
-def _require_wellformed(message: AssistantMessage) -> None:
+def _problem(message: AssistantMessage) -> _RefusedError | None:
+    """Why a decision is not to be learnt, whatever the template."""
     broken = next((call for call in message.calls if call.arguments is None), None)
     if broken is not None:
-        raise _RefusedError("malformed call", f"{broken.name}: {broken.error}")
+        return _RefusedError("malformed call", f"{broken.name}: {broken.error}")
+    if not message.calls and not message.content.strip():
+        return _RefusedError("nothing to learn", "the answer is empty")
+    return None
 
 
 def _without_oldest_turn(messages: Sequence[Message]) -> Sequence[Message] | None:
