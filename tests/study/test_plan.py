@@ -19,6 +19,7 @@ domain = "retail?seed=2"
 each = 2
 """
 EXPERIMENTS = sorted((Path(__file__).parents[2] / "experiments").glob("*.toml"))
+EXPERIMENTS = [path for path in EXPERIMENTS if not path.stem.endswith(".phrases")]
 
 
 def write(folder: Path, text: str) -> Path:
