@@ -19,7 +19,14 @@ _LINES = (
     "system user assistant tool model ipython Today Date Environment function description properties required",
 )
 _CHATML = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
-_LLAMA = ("<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>")
+_LLAMA = (
+    "<|begin_of_text|>",
+    "<|end_of_text|>",
+    "<|start_header_id|>",
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+)
 _GEMMA = ("<pad>", "<eos>", "<bos>", "<start_of_turn>", "<end_of_turn>")
 FAMILIES: dict[str, tuple[tuple[str, ...], str | None, str, str]] = {
     "ours": (_CHATML, None, "<|im_end|>", ""),
@@ -59,10 +66,13 @@ def marked(marks: tuple[str, ...], bos: str | None, eos: str) -> Any:
     """A new tokenizer with these marks."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     pytest.importorskip("transformers")
-    from transformers import PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415 - may be missing
 
     return PreTrainedTokenizerFast(
-        tokenizer_object=_trained(marks), eos_token=eos, additional_special_tokens=list(marks), **({"bos_token": bos} if bos else {})
+        tokenizer_object=_trained(marks),
+        eos_token=eos,
+        additional_special_tokens=list(marks),
+        **({"bos_token": bos} if bos else {}),
     )
 
 
@@ -71,7 +81,9 @@ def _trained(marks: tuple[str, ...]) -> Any:
     tokenizers = pytest.importorskip("tokenizers")
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
     split = tokenizers.pre_tokenizers
-    tokenizer.pre_tokenizer = split.Sequence([split.Digits(individual_digits=True), split.ByteLevel(add_prefix_space=False)])
+    tokenizer.pre_tokenizer = split.Sequence(
+        [split.Digits(individual_digits=True), split.ByteLevel(add_prefix_space=False)]
+    )
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=500, special_tokens=list(marks), initial_alphabet=split.ByteLevel.alphabet(), show_progress=False

@@ -33,6 +33,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "eval": ("turngap.cli.eval:evaluate", "Score a model on recorded conversations under all protocols."),
     "rollout": ("turngap.cli.rollout:rollout", "Let an agent serve simulated users in a live domain: pass^k."),
     "synth": ("turngap.cli.synth:synth", "Make verified tasks from trajectories; check tasks; draw the tool graph."),
+    "examples": ("turngap.cli.examples:examples", "Make examples to train on from recordings, trials and synth."),
     "train": ("turngap.cli.train:train", "Fine-tune a model on recorded decisions; it is then asked like any other."),
     "score": ("turngap.cli.score:score", "Judge and score a stored run again, without asking the model."),
     "taxonomy": ("turngap.cli.taxonomy:explain", "Say why the replays of a run failed."),

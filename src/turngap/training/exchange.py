@@ -6,11 +6,13 @@ from, whole), and ``examples.json``, the manifest.
 
 Tools stand in it as one JSON text, and so do the arguments of each call. A library that puts records into columns would
 otherwise make one structure of the arguments of all calls and fill what a call lacks with nulls, which would then be
-learnt (``datasets`` does; a test shows it).
+learnt (``datasets`` does; a test shows it). The text of arguments is spaced as chat templates space it, so that who
+puts it into a template as it is gets what a server makes of the same call.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +89,9 @@ def record(example: Example) -> dict[str, Any]:
             messages=(*example.context, example.target),
         )
     )
+    for message in whole["messages"]:
+        for call in message.get("tool_calls", ()):
+            call["function"]["arguments"] = _spaced(call["function"]["arguments"])
     return {
         "id": example.id,
         "conversation": example.conversation,
@@ -98,6 +103,14 @@ def record(example: Example) -> dict[str, Any]:
         "completion": whole["messages"][-1:],
         "tools": jsonio.dumps(whole["tools"]) if setting.tools else "",
     }
+
+
+def _spaced(arguments: str) -> str:
+    """Arguments as the filter ``tojson`` of chat templates writes them; malformed ones as they are."""
+    try:
+        return json.dumps(jsonio.loads(arguments), ensure_ascii=False)
+    except jsonio.JsonError:
+        return arguments
 
 
 def read(directory: Path) -> tuple[Manifest, dict[Split, list[Example]]]:

@@ -8,6 +8,7 @@
   rarer kind is drawn again and again, which is what favouring it means. Only the training split is mixed.
 * **Malformed calls** and empty answers are never learnt: the decision is left out with its reason, and the conversation
   keeps the rest.
+* **Repaired calls** (arguments encoded twice, a Python literal) are learnt as they were meant, not as they stood.
 * **Several calls in one decision** stay one decision, unless they are asked to be split (`Options.split_calls`), for
   models whose chat template cannot say several: then each becomes a decision with its own result behind it.
 """
@@ -23,7 +24,7 @@ from typing import Literal
 import msgspec
 
 from turngap import jsonio
-from turngap.data import AssistantMessage, Conversation, Decision, Message, decisions
+from turngap.data import AssistantMessage, Conversation, Decision, Message, ToolCall, decisions
 from turngap.errors import UsageError
 from turngap.metrics.contamination import Document
 from turngap.training.example import Example, Setting, Split
@@ -223,8 +224,20 @@ def _problem(decision: Decision) -> LeftOut | None:
 
 
 def _prepared(conversation: Conversation, options: Options) -> Conversation:
-    kept = conversation if options.reasoning else _without_reasoning(conversation)
+    messages = tuple(
+        _learnable(one, options) if isinstance(one, AssistantMessage) else one for one in conversation.messages
+    )
+    kept = msgspec.structs.replace(conversation, messages=messages)
     return with_single_calls(kept) if options.split_calls else kept
+
+
+def _learnable(message: AssistantMessage, options: Options) -> AssistantMessage:
+    """A decision as it is to be made: calls that could be read after a repair are the calls that were meant."""
+    calls = tuple(
+        call if call.arguments is None else ToolCall(name=call.name, arguments=call.arguments) for call in message.calls
+    )
+    reasoning = message.reasoning if options.reasoning else None
+    return msgspec.structs.replace(message, calls=calls, reasoning=reasoning)
 
 
 def with_single_calls(conversation: Conversation) -> Conversation:
@@ -252,14 +265,6 @@ def with_single_calls(conversation: Conversation) -> Conversation:
             # The results of a decision follow it, one for each call.
             messages += [msgspec.structs.replace(first, calls=(call,)), next(waiting)]
     return msgspec.structs.replace(conversation, messages=tuple(messages), start=start)
-
-
-def _without_reasoning(conversation: Conversation) -> Conversation:
-    messages = tuple(
-        msgspec.structs.replace(one, reasoning=None) if isinstance(one, AssistantMessage) else one
-        for one in conversation.messages
-    )
-    return msgspec.structs.replace(conversation, messages=messages)
 
 
 def _counted(examples: Sequence[Example], conversations: Sequence[Conversation]) -> dict[str, int]:
