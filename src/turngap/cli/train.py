@@ -101,7 +101,7 @@ def train(
     manner = _manner(template, today, thinking=thinking)
     done = fitting.finished(output, examples, base, wanted, manner=manner, engine=engine)
     if done is None:
-        hub.require(*_PACKAGES[engine], *(("peft",) if wanted.lora else ()), purpose="turngap train")
+        hub.prepare(*_PACKAGES[engine], *(("peft",) if wanted.lora else ()), purpose="turngap train")
         done = _train(examples, base, wanted, output, manner, engine)
     elif fitting.is_first():
         say(f"already trained: {output}", err=True)

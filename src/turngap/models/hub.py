@@ -19,15 +19,25 @@ from turngap.errors import MissingExtra
 INSTALL = "pip install 'turngap[train]' (docs/training.md says how to get a torch without CUDA)"
 
 
-def require(*packages: str, purpose: str) -> None:
-    """Find out whether packages are installed, without importing them.
+def prepare(*packages: str, purpose: str) -> None:
+    """Find out whether packages are installed, without importing them; and settle how they behave once they are.
+
+    Call it before torch is imported anywhere: what is set here is read only then.
+
+    Args:
+        packages: their names.
+        purpose: what wants them, for the message.
 
     Raises:
-        MissingExtra: one is not.
+        MissingExtra: one is not installed.
     """
     for package in packages:
         if find_spec(package) is None:
             raise MissingExtra(f"{purpose} needs the package {package}: {INSTALL}")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it complains when a process forks
+    # Threads that spin while they wait slow each other down, thirtyfold where other work wants the processor too.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def library(purpose: str = "a model of transformers") -> Any:
@@ -39,9 +49,7 @@ def library(purpose: str = "a model of transformers") -> Any:
     Raises:
         MissingExtra: it or torch is not installed.
     """
-    require("torch", "transformers", purpose=purpose)
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it complains when a process forks
+    prepare("torch", "transformers", purpose=purpose)
     for maker in ("transformers", "torch", "trl", "peft", "huggingface_hub"):
         warnings.filterwarnings("ignore", category=FutureWarning, module=rf"{maker}\b")
     import transformers  # noqa: PLC0415 - seconds to import, wanted only to train and to generate

@@ -62,7 +62,7 @@ def load(spec: str, texts: Iterable[str] = (), *, seed: int = 0) -> Base:
     Raises:
         MissingExtra: the packages for training are missing. UsageError, ConfigError: there is no such model.
     """
-    hub.require("torch", "transformers", "tokenizers", purpose="training")
+    hub.prepare("torch", "transformers", "tokenizers", purpose="training")
     if spec.startswith("new:"):
         return _new(spec, texts, seed)
     file = _gguf_file(spec)
@@ -73,7 +73,7 @@ def load(spec: str, texts: Iterable[str] = (), *, seed: int = 0) -> Base:
 
 def load_tokenizer(spec: str, texts: Iterable[str] = ()) -> Any:
     """The tokenizer of a base alone, which is all that rendering needs; raises as `load`."""
-    hub.require("torch", "transformers", "tokenizers", purpose="training")
+    hub.prepare("torch", "transformers", "tokenizers", purpose="training")
     if spec.startswith("new:"):
         return byte_level_tokenizer(texts, _sizes(spec)["vocabulary"])
     file = _gguf_file(spec)
@@ -150,7 +150,7 @@ def _converted(file: Path) -> Path:
     folder = _cache() / f"{file.stem}-{jsonio.digest([str(file), stamp.st_size, stamp.st_mtime_ns])[:12]}"
     if (folder / "config.json").is_file():
         return folder
-    hub.require("gguf", purpose=f"reading {file.name}")
+    hub.prepare("gguf", purpose=f"reading {file.name}")
     library = hub.library("training")
     try:
         tokenizer = library.AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
