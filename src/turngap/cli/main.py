@@ -52,7 +52,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 INTERRUPTED = 130
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
-_PYTHON_TYPE = re.compile(r"<(?:list\[)?(\w+)\]?>")
+_PYTHON_TYPE = re.compile(r"<(?:list\[)?(\w+)(?: range)?\]?>")
 _WORDS = {"str": "TEXT", "int": "N", "float": "NUMBER"}
 # Typer carries its own copy of Click in newer releases; this is the class of usage errors in either.
 _UsageProblem: type[Any] = typer.BadParameter.__mro__[1]
