@@ -16,9 +16,9 @@ from turngap.training import exchange
 
 def _record(boat_record: dict[str, Any], number: int, **more: Any) -> dict[str, Any]:
     one: dict[str, Any] = json.loads(json.dumps(boat_record))
-    one["messages"][1]["content"] = (
-        f"Please move booking number {number} of mine, the {number * 7} foot boat, to 2 May."
-    )
+    for at, message in enumerate(one["messages"][1:]):
+        if message["content"] is not None:
+            message["content"] = " ".join(f"w{number * 100 + at * 10 + word}" for word in range(10))
     return one | {"id": f"talk{number}"} | more
 
 

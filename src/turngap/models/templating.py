@@ -34,6 +34,9 @@ MANNER = "turngap.json"
 
 _NOWHERE = Seat(conversation="", protocol="gold", decision=None)
 _CHATML = "<|im_start|>"
+_CLOCK = "strftime_now"
+"""What templates call to learn the date of the day."""
+_DIRECTIVES = "aAbBcdeFHIjmMpSxXyY"
 _NO_THOUGHTS = "<think>\n\n</think>\n\n"
 
 
@@ -125,6 +128,7 @@ class Templated:
             self._today = date.fromisoformat(manner.today)
         except ValueError:
             raise ConfigError(f"the date is {manner.today!r}; write it as 2031-05-01") from None
+        self._source = _with_a_stopped_clock(template, self._today) if _CLOCK in template else template
         self._wire = Wire(send_reasoning=manner.thinking, fold_roles=manner.fold_roles)
         self._marks = frozenset((*tokenizer.all_special_ids, *tokenizer.get_added_vocab().values()))
 
@@ -199,12 +203,11 @@ class Templated:
             text = self.tokenizer.apply_chat_template(
                 told,
                 tools=None if encoded is None else jsonio.loads(bytes(encoded)),
-                chat_template=self.template,
+                chat_template=self._source,
                 add_generation_prompt=generation,
                 tokenize=False,
                 enable_thinking=self.manner.thinking,
                 date_string=self._today.strftime("%d %b %Y"),
-                strftime_now=self._today.strftime,
             )
         except (jinja2.TemplateError, TypeError, ValueError, KeyError) as error:
             said = " ".join(str(error).split()) or type(error).__name__
@@ -292,7 +295,7 @@ def _is_dated(templated: Templated) -> bool:
 def fitted(tokenizer: Tokenizer, manner: Manner | None = None) -> tuple[Templated, str]:
     """A tokenizer with its own template, or with ours where its own loses tools; and a line to tell the person.
 
-    A template that the manner names is taken as it is.
+    A template that the manner names is never replaced.
     """
     manner = manner or Manner()
     if manner.template is None and tokenizer.chat_template is None:
@@ -313,6 +316,19 @@ def fitted(tokenizer: Tokenizer, manner: Manner | None = None) -> tuple[Template
 def _ours(tokenizer: Tokenizer, manner: Manner) -> Templated:
     template = (OURS_THINKING if manner.thinking else OURS).read_text(encoding="utf-8")
     return Templated(tokenizer, msgspec.structs.replace(manner, template=template))
+
+
+def _with_a_stopped_clock(template: str, today: date) -> str:
+    """A template whose clock tells one day, in front of what it was.
+
+    Templates are given data and no functions, so the function becomes a macro that fills in what the day has to say.
+    """
+    told = {f"%{letter}": today.strftime(f"%{letter}") for letter in _DIRECTIVES}
+    # Without leading noughts; not every system knows these by itself.
+    told |= {f"%-{letter}": str(int(today.strftime(f"%{letter}"))) for letter in "dmHIMS"}
+    filled = "".join(f" | replace({directive!r}, {text!r})" for directive, text in told.items())
+    kept = "\n" if template.startswith("\n") else ""  # a line end behind a block is trimmed
+    return f"{{%- macro {_CLOCK}(format) %}}{{{{ format{filled} }}}}{{% endmacro %}}{kept}{template}"
 
 
 def _with_objects(message: dict[str, Any]) -> dict[str, Any]:

@@ -163,7 +163,15 @@ class Renderer:
             if whole[: len(prompt)] != prompt:
                 raise _RefusedError("rewritten", f"what stands before decision {decision.index} changes later on")
             target = self._to_its_end(whole[len(prompt) :])
-            self._check(decision.reference, target, view)
+            try:
+                self._check(decision.reference, target, view)
+            except _RefusedError:
+                if (
+                    self._target(policy, tools, conversation.messages[: decision.position], decision.reference)
+                    == target
+                ):
+                    raise
+                raise _RefusedError("rewritten", f"decision {decision.index} itself changes later on") from None
             learnt[len(prompt) : len(prompt) + len(target)] = [True] * len(target)
         end = len(learnt) - learnt[::-1].index(True)
         if self.limit is not None and end > self.limit:
