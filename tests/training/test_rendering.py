@@ -386,3 +386,13 @@ def test_every_decision_is_read_back(conversation: Conversation) -> None:
     templated, _ = fitted(family("llama3_1"))
     for example in make([with_single_calls(conversation)], Options(validation=0)).train:
         assert isinstance(Renderer(templated).example(example), Rendered)
+
+
+def test_line_ends_in_front_of_an_answer_are_not_learnt(boat_conversation: Conversation) -> None:
+    """Recordings hold answers that begin with empty lines: they are no part of the decision, and spoil no sequence."""
+    templated, _ = fitted(family("ours"))
+    messages = (*boat_conversation.messages[:-1], AssistantMessage(content="\n\nDone. "))
+    made = make([msgspec.structs.replace(boat_conversation, messages=messages)], Options(validation=0))
+    assert _learnt(templated, _rendered(Renderer(templated).example(made.train[3]))) == ["Done.<|im_end|>"]
+    whole = _rendered(Renderer(templated).conversation(made.conversations["train"][0]))
+    assert _learnt(templated, whole)[3] == "Done.<|im_end|>"

@@ -232,12 +232,16 @@ def _prepared(conversation: Conversation, options: Options) -> Conversation:
 
 
 def _learnable(message: AssistantMessage, options: Options) -> AssistantMessage:
-    """A decision as it is to be made: calls that could be read after a repair are the calls that were meant."""
+    """A decision as it is to be made: repaired calls are the calls that were meant, and no white space is around text.
+
+    Line ends in front of an answer are what another model's template left there; behind a prompt that ends with a line
+    end they would become other tokens, too.
+    """
     calls = tuple(
         call if call.arguments is None else ToolCall(name=call.name, arguments=call.arguments) for call in message.calls
     )
     reasoning = message.reasoning if options.reasoning else None
-    return msgspec.structs.replace(message, calls=calls, reasoning=reasoning)
+    return msgspec.structs.replace(message, content=message.content.strip(), calls=calls, reasoning=reasoning)
 
 
 def with_single_calls(conversation: Conversation) -> Conversation:
