@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 
 from turngap.errors import ConfigError
 from turngap.models import hub
@@ -49,7 +50,7 @@ class Generator:
             self._model = library.AutoModelForCausalLM.from_pretrained(
                 str(folder), dtype=wanted, attn_implementation="sdpa"
             )
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             said = " ".join(str(error).split())[:300]
             raise ConfigError(f"{folder}: transformers cannot load it: {said}") from None
         self._model.to(self.device).eval()

@@ -233,18 +233,23 @@ class _Server:
         folder, rows, stops, numbers = self._settings
         try:
             generator = Generator(folder, rows=rows, stops=stops, numbers=numbers)
+            while self._admit(generator):
+                self._step(generator)
         except TurngapError as error:
-            # Whoever asks gets to know why.
+            # The model cannot be loaded: whoever asks gets to know why.
             while (job := self.waiting.get()) is not None:
                 _settle(job, error)
-            return
-        while self._admit(generator):
-            self._step(generator)
+        finally:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Leave nobody waiting."""
+        error = EndpointError("generation ended before the answer was complete")
         for job in self._under_way.values():
-            job.done.cancel()
+            _settle(job, error)
         while not self.waiting.empty():
-            if (job := self.waiting.get()) is not None:
-                job.done.cancel()
+            if (late := self.waiting.get()) is not None:
+                _settle(late, error)
 
     def _admit(self, generator: Generates) -> bool:
         """Begin what waits, as far as there are rows; False when all is to end."""

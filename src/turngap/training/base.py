@@ -115,11 +115,12 @@ def _tokenizer(spec: str, folder: Path) -> Any:
 
 def _from_folder(spec: str, folder: Path) -> Base:
     import torch  # noqa: PLC0415 - seconds to import, wanted only to train
+    from safetensors import SafetensorError  # noqa: PLC0415 - comes with transformers
 
     tokenizer = _tokenizer(spec, folder)
     try:
         model = hub.library("training").AutoModelForCausalLM.from_pretrained(str(folder), dtype=torch.float32)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise _unreadable(spec, error) from None
     return Base(
         spec=spec,
