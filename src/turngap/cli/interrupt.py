@@ -15,7 +15,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from types import FrameType
-from typing import Any
+from typing import Any, Self
 
 import typer
 
@@ -66,6 +66,51 @@ def run(work: Coroutine[Any, Any, None], progress: Terminal) -> None:
             progress.close()
         if interrupted:  # the last unit was stored before the cancellation came
             raise typer.Exit(INTERRUPTED)
+
+
+class Blocking:
+    """The same for work that blocks, and that asks now and then whether to stop: a context around it.
+
+    Until it first asks, and after `free` was called, the first signal ends it at once, by KeyboardInterrupt.
+    """
+
+    def __init__(self, progress: Terminal) -> None:
+        self._progress = progress
+        self._before: dict[signal.Signals, Any] = {}
+        self._heeded = False
+        self.asked = False
+
+    def halt(self) -> bool:
+        """Whether to stop; for the work to ask."""
+        self._heeded = True
+        self._progress.refresh()
+        return self.asked
+
+    def free(self) -> None:
+        """The work asks no more."""
+        self._heeded = False
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._progress.close()
+        if self.asked and (kind is None or issubclass(kind, KeyboardInterrupt)):
+            raise typer.Exit(INTERRUPTED)
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        if self.asked:
+            os._exit(INTERRUPTED)
+        self.asked = True
+        where = self._progress.where
+        self._progress.close()
+        sys.stderr.write(f"turngap: interrupted: {where}; resume with: {_command()}\n")
+        sys.stderr.flush()
+        if not self._heeded:
+            raise KeyboardInterrupt
 
 
 async def _watched(task: asyncio.Task[None], progress: Terminal) -> None:

@@ -101,7 +101,7 @@ class Terminal:
         """The present state as one line of text."""
         if not self._total:
             return f"{self._name} ..."
-        parts = [f"{self._name} {self.done}/{self._total}", *self._facts()]
+        parts = [f"{self._name} {self.done}/{self._total}", *self.facts()]
         return ", ".join(parts)
 
     def _close_stage(self) -> None:
@@ -112,8 +112,8 @@ class Terminal:
             self._print(self.line())
         self._name, self._total = "", 0
 
-    def _facts(self) -> list[str]:
-        """What there is to say, the most pressing first: a narrow terminal cuts the end off."""
+    def facts(self) -> list[str]:
+        """What there is to say beside the count, the most pressing first: a narrow terminal cuts the end off."""
         now = self._clock()
         fresh = self.done - self._taken_over
         seconds = max(now - self._began, 1e-9)
@@ -124,11 +124,11 @@ class Terminal:
             facts.append(f"{fresh / seconds:.1f}/s")
         left = self._total - self.done
         if not fresh and left > 0 and seconds >= _FIRST_PLAIN_SECONDS:
-            facts.append(f"first answer under way for {_duration(seconds)}")
+            facts.append(f"first answer under way for {duration(seconds)}")
         if left <= 0:
-            facts.append(f"took {_duration(seconds)}")
+            facts.append(f"took {duration(seconds)}")
         elif fresh:
-            facts.append(f"{_duration(left * seconds / fresh)} left")
+            facts.append(f"{duration(left * seconds / fresh)} left")
         facts.append(f"{self.errored} errored")
         repeat = self._repeat - fresh
         if repeat > 0:
@@ -148,7 +148,7 @@ class Terminal:
         # Cut at the end of a narrow terminal, never wrapped: a second line could not be redrawn in place.
         row = Text(f"{self._name} ", no_wrap=True, overflow="ellipsis", end="")
         row.append("━" * full, style="green").append("━" * (_BAR - full), style="dim")
-        return row.append(harmless(f" {self.done}/{self._total} {', '.join(self._facts())}"))
+        return row.append(harmless(f" {self.done}/{self._total} {', '.join(self.facts())}"))
 
     def _once(self, text: str) -> None:
         if text not in self._said:
@@ -166,7 +166,8 @@ def _short(count: int) -> str:
     return str(count)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """``40 s``, ``3 min 05 s`` or ``2 h 10 min``."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)

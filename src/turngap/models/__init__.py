@@ -11,6 +11,7 @@ REGISTRY = Registry(
     {
         "openai": "turngap.models.chat:build",
         "local": "turngap.models.local:build",
+        "hf": "turngap.models.hf:build",
         "baseline": "turngap.models.baseline:build",
         "recorded": "turngap.models.recorded:build",
     },

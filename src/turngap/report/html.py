@@ -77,6 +77,19 @@ def render(document: Document) -> str:
     )
 
 
+def page(template: str, style: str, **values: Any) -> str:
+    """A page without scripts from a template of this package.
+
+    Args:
+        template: its file in ``page/``; is given `values`, ``policy`` and ``style``.
+        style: the file of the styles that it has beside those of all pages.
+        values: what the template shows.
+    """
+    styles = _asset("page.css") + _asset(style)
+    marked = Markup(styles)  # noqa: S704 - two files of this package, and their hash is in the policy
+    return _environment().get_template(template).render(policy=_policy(styles, []), style=marked, **values)
+
+
 def exact(text: str) -> Markup:
     """Text as it is, for an element: what HTML would change on reading is written so that it comes out unchanged."""
     kept = jsonio.clean(str(text)).replace("\x00", "\ufffd")

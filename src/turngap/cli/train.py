@@ -1,0 +1,166 @@
+"""`turngap train`: fine-tune a model on a set of examples, on one processor or on many devices.
+
+This module turns options into a recipe, has `turngap.training.fitting` do the work, and tells how far it is. Repeating
+the command goes on where it was stopped, and ends with the same weights.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from turngap import jsonio
+from turngap.cli.interrupt import Blocking
+from turngap.cli.main import INTERRUPTED
+from turngap.cli.progress import Terminal, duration
+from turngap.cli.say import say
+from turngap.errors import DataError, UsageError
+from turngap.models import hub
+from turngap.models.templating import Manner
+from turngap.report.table import console
+from turngap.report.training_card import card, training_table
+from turngap.training import exchange, fitting
+from turngap.training.base import load
+from turngap.training.fitting import ENGINES, Engine, Outcome
+from turngap.training.moment import Halted, Moment
+from turngap.training.recipe import Recipe, overridden, recipe
+from turngap.training.vocabulary import texts_of
+
+CARD = "README.md"
+_PACKAGES: dict[str, tuple[str, ...]] = {"lean": ("torch", "transformers"), "trl": ("torch", "transformers", "trl")}
+
+
+class TrainingTerminal(Terminal):
+    """Progress of a training: its unit is the step, and what matters is the loss."""
+
+    moment: Moment | None = None
+
+    def tell(self, moment: Moment) -> None:
+        """A step is done."""
+        if self.moment is None:
+            self.stage("training", moment.steps, done=moment.step - 1)
+        self.moment = moment
+        self.advance()
+        self.refresh()
+
+    def facts(self) -> list[str]:
+        """See `Terminal.facts`."""
+        found = self.moment
+        if found is None:
+            return []
+        facts = [f"loss {found.loss:.3f}"]
+        if found.validation is not None:
+            facts.append(f"validation {found.validation:.3f}")
+        facts.append(f"{found.tokens_per_second:.0f} tokens/s")
+        fresh = self.done - self._taken_over
+        if self.done < found.steps and fresh:
+            facts.append(f"{duration(found.seconds * (found.steps - self.done) / fresh)} left")
+        elif self.done >= found.steps:
+            facts.append(f"took {duration(found.seconds)}")
+        return facts
+
+
+def train(
+    examples: Annotated[Path, typer.Argument(metavar="EXAMPLES", help="Directory that turngap examples wrote.")],
+    base: Annotated[
+        str, typer.Option(metavar="MODEL", help="Folder of transformers, local/smollm2, FILE.gguf, new:qwen3?hidden=..")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where all goes; repeating goes on.")],
+    recipe_name: Annotated[
+        str, typer.Option("--recipe", metavar="NAME|FILE", help="p1, p2, laptop or a TOML file.")
+    ] = "laptop",
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One setting of the recipe; repeat.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="lean, or trl for large or many devices.")] = "lean",
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Of order, new weights and dropout; else the recipe's.")
+    ] = None,
+    template: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Chat template (Jinja) in place of the model's own.")
+    ] = None,
+    thinking: Annotated[bool, typer.Option("--thinking", help="The model is to reason before it answers.")] = False,
+    today: Annotated[
+        str | None, typer.Option(metavar="DATE", help="For templates that write the date; 2031-01-01 else.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")] = False,
+) -> None:
+    """Fine-tune a model on examples; write it for transformers, and as GGUF where it came from such a file.
+
+    DIR gets model/, model.gguf, training.json, README.md (the card) and checkpoints/. Ctrl-C keeps all steps; the same
+    command goes on and ends with the same weights.
+    """
+    if engine not in ENGINES:
+        raise UsageError(f"unknown engine {engine!r}; known: {', '.join(ENGINES)}")
+    wanted = overridden(recipe(recipe_name), assignments or ())
+    if seed is not None:
+        wanted = msgspec.structs.replace(wanted, seed=seed)
+    manner = _manner(template, today, thinking=thinking)
+    done = fitting.finished(output, examples, base, wanted, manner=manner, engine=engine)
+    if done is None:
+        hub.prepare(*_PACKAGES[engine], *(("peft",) if wanted.lora else ()), purpose="turngap train")
+        done = _train(examples, base, wanted, output, manner, engine)
+    elif fitting.is_first():
+        say(f"already trained: {output}", err=True)
+    if fitting.is_first():
+        _conclude(done, examples, output, as_json=as_json)
+
+
+def _train(examples: Path, base: str, wanted: Recipe, output: Path, manner: Manner | None, engine: Engine) -> Outcome:
+    progress = TrainingTerminal()
+    with Blocking(progress) as stop:
+        progress.stage(f"loading {base}", 0)
+        loaded = load(base, texts_of(exchange.conversations(examples, "train")), seed=wanted.seed)
+        progress.stage("rendering examples", 0)
+
+        def watch(moment: Moment) -> None:
+            progress.tell(moment)
+            if moment.step == moment.steps:
+                stop.free()
+
+        try:
+            found = fitting.fit(
+                examples, loaded, wanted, output, watch=watch, halt=stop.halt, manner=manner, engine=engine
+            )
+        except Halted as halted:
+            if fitting.is_first():
+                say(f"{halted}: {output / fitting.CHECKPOINTS}", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    return found
+
+
+def _manner(template: Path | None, today: str | None, *, thinking: bool) -> Manner | None:
+    if template is None and today is None and not thinking:
+        return None
+    text = None
+    if template is not None:
+        try:
+            text = template.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"cannot be read: {error}", file=str(template)) from None
+    found = Manner(template=text, thinking=thinking)
+    return found if today is None else msgspec.structs.replace(found, today=today)
+
+
+def _conclude(found: Outcome, examples: Path, output: Path, *, as_json: bool) -> None:
+    manifest, _ = exchange.read(examples)
+    if not (output / CARD).is_file():
+        jsonio.write_atomic(output / CARD, card(found, manifest, output))
+    if as_json:
+        document = {"training": str(output), **msgspec.to_builtins(found), "tokens_per_second": found.tokens_per_second}
+        typer.echo(jsonio.dumps(document, indent=2))
+        return
+    console().print(training_table(found))
+    for note in found.notes:
+        say(note, err=True)
+    say(_ask(output), err=True)
+
+
+def _ask(output: Path) -> str:
+    served = [f"hf/{output / fitting.MODEL}"]
+    if (output / fitting.GGUF).is_file():
+        served.append(f"local/{output / fitting.GGUF}")
+    return f"ask it as {' or '.join(served)}; card: {output / CARD}"
