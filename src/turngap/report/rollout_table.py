@@ -85,7 +85,7 @@ def _row(summary: RolloutSummary, name: str) -> tuple[str, ...]:
     measure = measure_of(name)
     meaning = measure.meaning if measure is not None else ""
     if lacking := summary.left_out.get(name):
-        meaning += f" ({lacking} left out)"
+        meaning += f"\n({lacking} left out)"
     owner, _, component = name.partition(".")
     if owner == "reward" and (vacuous := summary.components.get(component, {}).get("vacuous", 0)):
         meaning += f"\n({vacuous} trials ask for none)"
