@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trainingsets import conversations, sources
 
@@ -28,6 +28,7 @@ _OPTIONS = st.builds(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sources(), _OPTIONS)
 def test_no_task_and_no_example_stands_in_two_splits(found: list[Conversation], options: Options) -> None:
     """Neither a task, nor a conversation, nor an equal example is in more than one split, whatever is asked for."""
@@ -41,6 +42,7 @@ def test_no_task_and_no_example_stands_in_two_splits(found: list[Conversation], 
         assert {one.conversation for one in made.of(split)} == {one.id for one in made.conversations[split]}  # type: ignore[arg-type, index]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sources(), _OPTIONS)
 def test_the_same_sources_make_the_same_set(found: list[Conversation], options: Options) -> None:
     """Twice the same set; and more sources leave every conversation in its split."""
@@ -52,6 +54,7 @@ def test_the_same_sources_make_the_same_set(found: list[Conversation], options: 
         assert all(place.get(one.id, split) == split for one in fewer.conversations[split])  # type: ignore[index]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(sources(), _OPTIONS)
 def test_every_decision_is_an_example_or_is_left_out(found: list[Conversation], options: Options) -> None:
     """With the natural mix nothing vanishes: the counts of examples and of what was left out add up."""
@@ -63,6 +66,7 @@ def test_every_decision_is_an_example_or_is_left_out(found: list[Conversation], 
         assert counted["text"] + counted["tool"] == counted["examples"] == len(made.of(split))  # type: ignore[arg-type]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations(several=True), st.integers(0, 3))
 def test_single_calls(conversation: Conversation, start: int) -> None:
     """Split calls keep every call and every result in order, one each, and what is evaluated begins at the same place."""
