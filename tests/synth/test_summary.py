@@ -7,7 +7,22 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from explorations import CANCEL, DELIVERED, EXCHANGE, FIND, HAND_OVER, MUG, PENDING, RETURN, USER, call, explored, shop
+from explorations import (
+    CANCEL,
+    DELIVERED,
+    EXCHANGE,
+    FIND,
+    HAND_OVER,
+    LAMP,
+    MUG,
+    PENDING,
+    RETURN,
+    SWAP,
+    USER,
+    call,
+    explored,
+    shop,
+)
 from synthtasks import ADA, MOVING, SHOPPING, drafted, worded
 
 from turngap.data.task import Component, Scenario, Task
@@ -20,6 +35,7 @@ from turngap.users.prompt import system_text
 
 LATE = call("return_delivered_order_items", order_id="#W1", item_ids=["11"], payment_method_id="g2")
 """Of an order that is still pending."""
+LESS = call("calculate", expression="1.05 - 1.0")
 
 
 def _drift() -> Task:
@@ -95,6 +111,41 @@ def test_a_drift_takes_the_first_wish_back_when_asked_for_a_yes() -> None:
     assert {fact.slot for fact in change.facts} >= {"order_id", "new_item_ids"}
     assert [action.call() for action in task.criteria.actions][-1] == EXCHANGE
     assert "change your mind" in task.instructions.further
+
+
+def test_a_correction_is_no_change_of_heart() -> None:
+    """Whoever wants the same with another card takes nothing back, and gives no reason a second time."""
+    task = worded(drafted(Scenario.CHANGING, (FIND, USER, DELIVERED, RETURN)))
+    assert task.intent is not None
+    (change,) = task.intent.changes
+    assert task.made["first"][0]["name"] == RETURN.name
+    assert change.says.startswith(
+        ("Actually, wait. One thing", "Hold on, not quite", "Wait, I have to", "Sorry, I got")
+    )
+    assert len(change.says.split(". ")) <= 3 and "Visa credit card ending in 0001" in change.says
+
+
+def test_what_was_reckoned_says_of_which_change_where_there_are_several() -> None:
+    """One change of items: the difference in price. Two of them: for the exchange."""
+    for calls, about in (((), "the difference in price?"), ((PENDING, LAMP, SWAP), "the difference in price for the ")):
+        made = (FIND, USER, *calls, DELIVERED, MUG, LESS, EXCHANGE)
+        fact = Fact(step=made.index(LESS), path="", value="0.05", about="the difference in price")
+        task = worded(scenario.draft(shop(), explored(made, facts=(fact,)), Scenario.GENERAL))
+        assert task.intent is not None
+        assert about.rstrip("?") in task.intent.opening
+        assert ("for the exchange" in task.intent.opening) == bool(calls)
+
+
+def test_a_thing_that_is_to_take_its_own_place_is_no_wrong_version() -> None:
+    """No reason is given why another one would be better."""
+    same = call(
+        "exchange_delivered_order_items", order_id="#W2", item_ids=["11"], new_item_ids=["11"], payment_method_id="c1"
+    )
+    for seed in range(8):
+        task = worded(drafted(Scenario.INFEASIBLE, (FIND, USER, DELIVERED, MUG, same), seed))
+        assert task.intent is not None
+        assert "exactly the same one" in task.intent.opening
+        assert "version" not in task.intent.opening and "quite right" not in task.intent.opening
 
 
 def test_an_addition_comes_when_the_first_is_done() -> None:

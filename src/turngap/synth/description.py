@@ -15,6 +15,9 @@ from turngap.data.asking import spell
 from turngap.synth.offer import parsed, parts
 from turngap.synth.phrase import Options
 
+SAME = "exactly the same"
+"""Begins the description of a thing that is to take its own place."""
+
 _SHORT = re.compile(r"[XSML]{1,4}|[XSML]/[XSML]{1,2}|\d+(?:[./-]\d+)?")
 _ID = re.compile(r"(?=\S*\d)\S+")
 
@@ -144,7 +147,7 @@ def variant(
     known = before if isinstance(before, dict) else {}
     other = {key: value for key, value in after.items() if known.get(key) != value}
     if not other:
-        return f"exactly the same {one}"
+        return f"{SAME} {one}"
     if whole or len(other) == len(after):
         told = _with(one, after, rules)
         if several or told.startswith(one):

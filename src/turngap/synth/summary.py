@@ -190,19 +190,26 @@ class _Summary:
             what = speech.vague(wish.step)
         else:
             what, further = speech.wish(wish.step)
-            rest = tuple(filter(None, (*further, speech.why(wish.step))))
+            # A correction has the reason that the wish had before.
+            rest = tuple(filter(None, (*further, "" if lead == "drift_same" else speech.why(wish.step))))
         key = lead or ("wish" if first else "next")
         said = self._talk(key, wish=what, topic=topic)
         return _Line(wish=wish, what=what, rest=rest, text=" ".join((_sentence(said), *rest)))
 
     def _about(self, part: int, fact: Asked) -> str:
-        """What a fact is; where another one is called the same, with the wish that it belongs to."""
+        """What a fact is; with the wish that it belongs to, where it could be taken for that of another."""
         speech, here = self._speeches[part], self._outline.parts[part]
         about = speech.about(fact, self._secrets)
         facts = [wish.fact for wish in here.wishes if wish.fact is not None]
         twins = [one for one in facts if speech.about(one, self._secrets) == about]
         effect = next((wish.step for wish in here.wishes if wish.fact is None and wish.step >= fact.step), None)
-        return f"{about} for {speech.topic(effect)}" if len(twins) > 1 and effect is not None else about
+        # What was reckoned is called by no more than its kind, which may be that of several things.
+        choosing = [wish.step for wish in _choosing(here)]
+        alike = len(twins) > 1 or (about == fact.about and not fact.path and len(choosing) > 1)
+        if not alike or effect is None:
+            return about
+        topics = [(step, speech.topic(step)) for step in choosing]
+        return f"{about} for {_counted_off(speech.topic(effect), effect, topics)}"
 
     def _left(self, part: int, told: set[str], line: _Line) -> Iterator[str]:
         """Sentences for values of look-ups that nothing else tells."""
@@ -210,10 +217,12 @@ class _Summary:
         asked = [wish.fact.step for wish in here.wishes if wish.fact is not None]
         # Where something is reckoned, it takes whatever was looked up before.
         reckoned = [step for step in asked if here.plan.steps[step].kind != "read"]
+        later = self._outline.parts[part + 1].tellings if part + 1 < len(self._outline.parts) else ()
+        kept = {_key(one.slot, one.value) for one in later}
         for telling in here.tellings:
             if telling.step not in asked and not any(telling.step < step for step in reckoned):
                 continue
-            known = _key(telling.slot, telling.value) in told or mentions(line.text, spell(telling.value))
+            known = _key(telling.slot, telling.value) in told | kept or mentions(line.text, spell(telling.value))
             if here.plan.steps[telling.step].kind == "read" and not known:
                 yield self._speeches[part].answer(telling.step, telling.slot)
 
@@ -224,6 +233,9 @@ class _Summary:
         now = {self._call(1, wish) for wish in wishes if wish.fact is None}
         gone = next((line.wish.step for call, line in first.items() if call not in now), 0)
         lead = "drift_one" if len(first) > 1 else "drift"
+        changed = [wish.step for wish in wishes if wish.fact is None and self._call(1, wish) not in first]
+        if len(first) == 1 and changed and self._tool(1, changed[0]) == self._tool(0, gone):
+            lead = "drift_same"
         for wish in wishes:
             stayed = first.get(self._call(1, wish)) if wish.fact is None else None
             if stayed is not None:
@@ -233,6 +245,9 @@ class _Summary:
             else:
                 yield self._line(1, wish, lead, first=False, topic=self._speeches[0].topic(gone))
                 lead = ""
+
+    def _tool(self, part: int, step: int) -> str:
+        return self._outline.parts[part].plan.steps[step].call.name
 
     def _call(self, part: int, wish: Wish) -> str:
         call = self._outline.parts[part].plan.steps[wish.step].call
@@ -325,10 +340,8 @@ class _Summary:
         asked = telling.slot in self._outline.identity
         if (len(twins) < 2 and not asked) or here.plan.steps[telling.step].kind == "read":
             return says
-        topic = speech.topic(telling.step)
-        alike = [one.step for one in twins if speech.topic(one.step) == topic]
-        if len(alike) > 1 and topic.startswith("the "):
-            topic = f"the {_ORDINALS[alike.index(telling.step) % len(_ORDINALS)]} {topic.removeprefix('the ')}"
+        topics = [(one.step, speech.topic(one.step)) for one in twins]
+        topic = _counted_off(speech.topic(telling.step), telling.step, topics)
         return f"For {topic}: {_inside(says)}"
 
     # What the one is told who plays the customer.
@@ -368,6 +381,20 @@ class _Summary:
 
     def _talk(self, key: str, **words: str) -> str:
         return self._speeches[0].talk(key, **words)
+
+
+def _counted_off(topic: str, step: int, topics: Sequence[tuple[int, str]]) -> str:
+    """A topic, as the first or second one where several steps have the same."""
+    alike = [at for at, other in topics if other == topic]
+    if len(alike) < 2 or step not in alike or not topic.startswith("the "):
+        return topic
+    return f"the {_ORDINALS[alike.index(step) % len(_ORDINALS)]} {topic.removeprefix('the ')}"
+
+
+def _choosing(part: Part) -> list[Wish]:
+    """The wishes that choose among things, so that something can be reckoned of each."""
+    called = ((wish, part.plan.steps[wish.step].call.arguments or {}) for wish in part.wishes if wish.fact is None)
+    return [wish for wish, arguments in called if any(isinstance(value, list) for value in arguments.values())]
 
 
 def _told(lines: Sequence[_Line], *, instead: bool = False) -> Iterator[str]:

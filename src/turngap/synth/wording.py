@@ -19,7 +19,7 @@ from turngap.data import ToolSpec
 from turngap.data.asking import answer as plain_answer
 from turngap.data.asking import spell, spoken
 from turngap.domains import LiveDomain
-from turngap.synth.description import Found, Records, article, found_in, is_plural, listed, variant
+from turngap.synth.description import SAME, Found, Records, article, found_in, is_plural, listed, variant
 from turngap.synth.offer import parsed, parts
 from turngap.synth.outline import FROM_USER
 from turngap.synth.phrase import Part, Phrases, Slot, Tool, load
@@ -132,7 +132,8 @@ class Speech:
     def why(self, step: int) -> str:
         """A sentence that says why; often empty."""
         reasons = self._tool(step).why
-        if not reasons or self._strange:
+        # Whoever wants a thing once more gives no reason why another would be better.
+        if not reasons or self._strange or SAME in self.wish(step)[0]:
             return ""
         several = self._several(step)
         words = {
