@@ -200,12 +200,10 @@ class _Summary:
         """What a fact is; with the wish that it belongs to, where it could be taken for that of another."""
         speech, here = self._speeches[part], self._outline.parts[part]
         about = speech.about(fact, self._secrets)
-        facts = [wish.fact for wish in here.wishes if wish.fact is not None]
-        twins = [one for one in facts if speech.about(one, self._secrets) == about]
         effect = next((wish.step for wish in here.wishes if wish.fact is None and wish.step >= fact.step), None)
         # What was reckoned is called by no more than its kind, which may be that of several things.
         choosing = [wish.step for wish in _choosing(here)]
-        alike = len(twins) > 1 or (about == fact.about and not fact.path and len(choosing) > 1)
+        alike = about == fact.about and not fact.path and len(choosing) > 1
         if not alike or effect is None:
             return about
         topics = [(step, speech.topic(step)) for step in choosing]
