@@ -18,6 +18,7 @@ from turngap.synth.phrase import Options
 SAME = "exactly the same"
 """Begins the description of a thing that is to take its own place."""
 
+_BOTH = "both"
 _SHORT = re.compile(r"[XSML]{1,4}|[XSML]/[XSML]{1,2}|\d+(?:[./-]\d+)?")
 _ID = re.compile(r"(?=\S*\d)\S+")
 
@@ -177,7 +178,7 @@ def _before(options: dict[str, Any], rules: Options) -> list[str]:
 
 def _stands_before(text: str) -> bool:
     """Whether a value can stand before its thing: "a video with pan one" it cannot."""
-    return text != "none" and not {"with", "and", "or"} & set(text.split())
+    return text not in ("none", _BOTH) and not {"with", "and", "or"} & set(text.split())
 
 
 def _after(options: dict[str, Any], rules: Options) -> str:
@@ -209,6 +210,8 @@ def _beside(key: str, text: str, rules: Options) -> str:
         return key
     if text in ("no", "none", "false"):
         return f"no {key}"
+    if text == _BOTH:
+        return f"both kinds of {key}"
     if key in rules.bare or key.lower() in text.lower():
         return text
     if text.isdigit() and key.endswith("s"):
