@@ -28,7 +28,7 @@ from synthtasks import ADA, MOVING, SHOPPING, drafted, worded
 from turngap.data.task import Component, Scenario, Task
 from turngap.formats import tasks
 from turngap.synth import scenario
-from turngap.synth.plan import Fact
+from turngap.synth.plan import Fact, LostError
 from turngap.synth.summary import TemplateSummariser
 from turngap.synth.wording import mentions
 from turngap.users.prompt import system_text
@@ -134,6 +134,33 @@ def test_what_was_reckoned_says_of_which_change_where_there_are_several() -> Non
         assert task.intent is not None
         assert about.rstrip("?") in task.intent.opening
         assert ("for the exchange" in task.intent.opening) == bool(calls)
+
+
+def test_what_was_reckoned_of_something_else_is_given_up() -> None:
+    """A difference that is not that of the change which is made: a correct agent would tell another one."""
+    other = call("calculate", expression="9.00 - 1.00")
+    made = (FIND, USER, DELIVERED, MUG, other, EXCHANGE)
+    fact = Fact(step=4, path="", value="8.00", about="the difference in price")
+    with pytest.raises(LostError, match="words do not determine"):
+        worded(scenario.draft(shop(), explored(made, facts=(fact,)), Scenario.GENERAL))
+
+
+def test_a_value_of_a_record_is_asked_for_with_the_record() -> None:
+    """Where no phrase knows the place, the order is named; in an ambiguous task to whoever asks for its number."""
+    fact = Fact(step=2, path="address.city", value="Atlanta", about="the city")
+    exploration = explored(SHOPPING, facts=(fact,))
+    task = worded(scenario.draft(shop(), exploration, Scenario.GENERAL))
+    assert task.intent is not None and "the city of order #W1" in task.intent.opening
+    task = worded(scenario.draft(shop(), exploration, Scenario.AMBIGUOUS))
+    assert task.intent is not None and "#W1" not in task.intent.opening
+    assert any("the city of order #W1" in fact.says for fact in task.intent.facts if fact.slot == "order_id")
+
+
+def test_the_same_question_twice_is_given_up() -> None:
+    """Nobody asks for "the status of an order" and then for that of another in the same words."""
+    facts = tuple(Fact(step=step, path="status", value="x", about="the status") for step in (2, 4))
+    with pytest.raises(LostError, match="words do not determine"):
+        worded(scenario.draft(shop(), explored(SHOPPING, facts=facts), Scenario.AMBIGUOUS))
 
 
 def test_a_thing_that_is_to_take_its_own_place_is_no_wrong_version() -> None:

@@ -8,12 +8,13 @@ offers: where a name alone would fit two of them, what sets them apart is said t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turngap.data.asking import spell
 from turngap.synth.offer import parsed, parts
 from turngap.synth.phrase import Options
+from turngap.synth.plain import with_article
 
 SAME = "exactly the same"
 """Begins the description of a thing that is to take its own place."""
@@ -95,6 +96,20 @@ def _ids(value: Any, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str |
         yield place, value
 
 
+def fits(record: Mapping[str, Any], when: Mapping[str, Any]) -> bool:
+    """Whether a record has these fields with these values."""
+    return all(record.get(key) == value for key, value in when.items())
+
+
+def spelled(record: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of a record as people write them: brands with a capital."""
+    return {key: _brand(spell(value)) for key, value in record.items()}
+
+
+def _brand(text: str) -> str:
+    return text.capitalize() if text in ("visa", "mastercard", "amex", "discover") else text
+
+
 def listed(words: Sequence[str]) -> str:
     """Words in a row: "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "nothing"
@@ -153,7 +168,7 @@ def variant(
         told = _with(one, after, rules)
         if several or told.startswith(one):
             return told
-        return f"{'an' if told[0].lower() in 'aeiou' else 'a'} {told}"
+        return with_article(told)
     adjectives = _before(other, rules)
     rest = _after(other, rules)
     but = ["but", " and ".join(adjectives)] if adjectives else []
