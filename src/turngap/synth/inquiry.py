@@ -21,6 +21,7 @@ DIFFERENCE = "the difference in price"
 TOGETHER = "what the items cost together"
 
 _DEEP = re.compile(r"[.\[]")
+_PEOPLE = ("user", "customer", "member", "person", "client", "guest", "patient", "passenger", "profile")
 _LISTED = re.compile(r"(\w*)\[\d")
 _LONG_NUMBER = re.compile(r"\d{9,}")
 _PERSONAL = frozenset(
@@ -94,7 +95,7 @@ def about(leaf: Leaf, whole: Any, keys: dict[str, str], own: str, given: dict[st
     theirs = own in (given or {}).values()
     inner = leaf.record is not whole and bool(_DEEP.search(leaf.path))
     part = _label(leaf.record, keys, own) if inner or not theirs else ""
-    subject = ("" if inner else "the account") if theirs else _subject(whole, keys, own, given or {})
+    subject = ("" if inner else _own(keys.get(own, ""))) if theirs else _subject(whole, keys, own, given or {})
     listed = _LISTED.match(leaf.path)
     if listed and not part:
         alone = isinstance(whole, dict) and isinstance(whole.get(listed[1]), list) and len(whole[listed[1]]) == 1
@@ -109,6 +110,12 @@ def about(leaf: Leaf, whole: Any, keys: dict[str, str], own: str, given: dict[st
 def named(field: str, value: Any) -> str:
     """A record by its key, in a few words: ``order #W0000000``."""
     return f"{' '.join(word for word in words(field) if word != 'id')} {value}".strip()
+
+
+def _own(field: str) -> str:
+    """What the customer calls the own record: the account, or the booking where nobody but that is on record."""
+    kind = " ".join(word for word in words(field) if word != "id")
+    return f"the {'account' if kind in _PEOPLE or not kind else kind}"
 
 
 def _subject(whole: Any, keys: dict[str, str], own: str, given: dict[str, Any]) -> str:
