@@ -362,7 +362,7 @@ class SynthConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     graph: str | None = None
     """TOML file that adds edges to the tool graph, or takes some out."""
     phrases: str | None = None
-    """TOML file of wordings, in place of those that come with turngap."""
+    """TOML file of wordings, laid over those that come with turngap."""
 
     def __post_init__(self) -> None:
         for name in ("explorations", "max_steps", "tools"):

@@ -93,6 +93,35 @@ def test_fewer_tasks_than_asked_for_is_exit_1(shop: str, tmp_path: Path, capsys:
     assert len(json.loads((tmp_path / "s" / "tasks.json").read_text(encoding="utf-8"))) == 4
 
 
+def _desk(folder: Path, tools: str) -> str:
+    """The spec of a desk, one of whose tools may crash."""
+    code = (
+        "from boatdomain import *\n\n@write\ndef scrap(desk: Desk, booking_id: str) -> str:\n"
+        "    '''Scrap a booking.'''\n    raise RuntimeError('out of order')\n\n"
+        f"DOMAIN = domain(tools=[{tools}])\n"
+    )
+    (folder / "desk.py").write_text(code, encoding="utf-8")
+    return str(folder / "desk.py")
+
+
+def test_code_that_fails_is_named_and_exit_1(tmp_path: Path, capsys: Captured) -> None:
+    """With the tool, the file and the line, on standard error and in the card; what could be made is written."""
+    desk = _desk(tmp_path, "get_booking, set_contact, scrap")
+    assert synth(desk, tmp_path / "s", "--explorations", "4", "--scenario", "general", "--json") == 1
+    out, err = capsys.readouterr()
+    text = "tool scrap failed at desk.py:6: RuntimeError: out of order"
+    assert err.splitlines()[-1].endswith(f"the first: {text}")
+    assert text in json.loads(out)["faults"]
+    assert "Code that failed, and in how many" in (tmp_path / "s" / "card.md").read_text(encoding="utf-8")
+    assert json.loads((tmp_path / "s" / "tasks.json").read_text(encoding="utf-8"))
+
+
+def test_a_domain_without_tools_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    """Nothing can be done in it, which is said before anything is made."""
+    assert synth(_desk(tmp_path, ""), tmp_path / "s", "--explorations", "4") == 2
+    assert "domain 'boats' has no tools" in line(capsys)
+
+
 def test_a_server_that_is_down_is_exit_1(
     shop: str, tmp_path: Path, capsys: Captured, chat_server: Callable[..., ChatServer]
 ) -> None:
@@ -119,6 +148,10 @@ def test_a_server_that_is_down_is_exit_1(
         (["--domain", "retail", "-o", "s", "-n", "0"], "the number of tasks is at least 1, not 0"),
         (["--domain", "retail", "-o", "s", "--explorations", "0"], "explorations is at least 1, not 0"),
         (["--domain", "retail", "-o", "s", "--summariser", "gpt"], "gpt"),
+        (["--domain", "retail", "-o", "s", "--timeout", "0"], "--timeout"),
+        (["--domain", "retail", "-o", "s", "--explorer", "baseline/reference"], "no such model explores"),
+        (["--domain", "retail", "-o", "s", "--summariser", "baseline/nothing"], "no such model words tasks"),
+        (["--domain", "retail", "-o", "s", "--scorer", "baseline/reference"], "no such model scores"),
         (["--domain", "retail", "-o", "s", "--phrases", "none.toml"], "none.toml: cannot be read"),
         (["--domain", "retail", "-o", "s", "--graph", "none.toml"], "none.toml: cannot be read"),
         (["--domain", "retail", "-o", "s", "--people", "usrs"], "no table 'usrs' with records; it has products, users"),
@@ -163,7 +196,7 @@ def test_places_that_cannot_be_written_are_named(shop: str, tmp_path: Path, caps
     """A file where the directory should be, and folders where its files should be: exit 2 and the path."""
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert synth(shop, tmp_path / "file", "--explorations", "1") == 2
-    assert f"{tmp_path / 'file'}: cannot be made: File exists" in line(capsys)
+    assert f"{tmp_path / 'file'}: is a file; name a directory with -o" in line(capsys)
     for name in FILES:
         path = tmp_path / "s" / name
         path.mkdir(parents=True)

@@ -53,12 +53,9 @@ def test_a_near_copy_names_its_share_and_the_stretch() -> None:
 
 
 def test_entities_are_addresses_and_ids() -> None:
-    """Order numbers and e-mail addresses count, plain words and short numbers do not."""
-    assert entities("I am Mia (mia.lee@example.com), zip 80279, order #W1234567, 2 of 12 boats.") == {
-        "mia.lee@example.com",
-        "80279",
-        "#w1234567",
-    }
+    """Order numbers and e-mail addresses count, plain words, short numbers and postal codes do not."""
+    text = "I am Mia (mia.lee@example.com), zip 80279, order #W1234567 and #12345, item 123456, 2 of 12 boats, HAT07."
+    assert entities(text) == {"mia.lee@example.com", "#w1234567", "#12345", "123456", "hat07"}
     found = contamination([document("a", "order #W1234567")], [document("b", "about #w1234567"), document("c", "no")])
     assert found.entities == {"#w1234567": 1}
     assert not found.matches

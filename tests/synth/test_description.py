@@ -58,6 +58,8 @@ def test_options_that_stand_before_the_thing() -> None:
         "an electric non-foldable one with 9 W, 1 cup and 5 m reach"
     )
     assert variant(None, {"options": {"color": "red"}}, "options", RULES, whole=True, several=True) == "ones in red"
+    both = {"options": {"type": "both", "power": "both"}}
+    assert variant(None, both, "options", RULES, whole=True) == "one with both kinds of type and both kinds of power"
 
 
 def test_lists_and_plurals() -> None:

@@ -82,3 +82,21 @@ def test_what_words_cannot_tell_apart_is_not_asked() -> None:
     leaf = _leaf("amount", 2.0, {"amount": 2.0}, "payments[0].amount")
     assert about(leaf, once, KEYS, "u") == "the amount in the payments of order #W1"
     assert about(leaf, {**once, "payments": [{"amount": 2.0}, {"amount": 3.0}]}, KEYS, "u") == ""
+
+
+def test_a_record_without_a_key_is_named_by_what_was_asked_for() -> None:
+    """An order that does not say its number has it from the call; the own account is no article with a name."""
+    keys = {"203": "order_id", "103": "user_id"}
+    order = {"user_id": "103", "price": "17"}
+    assert about(_leaf("price", 17.0, order), order, keys, "103", {"order_id": "203"}) == "the price of order 203"
+    user = {"name": "Ines", "balance": 5.0}
+    assert about(_leaf("balance", 5.0, user), user, keys, "103", {"user_id": "103"}) == "the balance of the account"
+    booking = {"date": "2031-05-02"}
+    told = about(_leaf("date", "2031-05-02", booking), booking, {"B1": "booking_id"}, "B1", {"booking_id": "B1"})
+    assert told == "the date of the booking"
+
+
+def test_what_the_question_says_itself_is_not_asked() -> None:
+    """The price 203 of order 203: whoever asks has said it."""
+    order = {"price": "203"}
+    assert about(_leaf("price", "203", order), order, {"203": "order_id"}, "103", {"order_id": "203"}) == ""

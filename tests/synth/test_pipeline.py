@@ -15,12 +15,13 @@ from turngap import domains, jsonio
 from turngap.config import SynthConfig
 from turngap.data import Scenario, Usage
 from turngap.engines.base import Quiet
+from turngap.errors import ConfigError
 from turngap.formats import tasks as task_files
 from turngap.metrics.contamination import duplicates
 from turngap.synth.account import account
 from turngap.synth.check import check_all
 from turngap.synth.export import TASKS, TRAJECTORIES, export, kept
-from turngap.synth.pipeline import asked_and_wanted, synthesise, tool_graph
+from turngap.synth.pipeline import asked_and_wanted, stored_graph, synthesise, tool_graph
 from turngap.synth.plan import Exploration, Loss
 from turngap.synth.store import SynthStore
 
@@ -120,22 +121,98 @@ def test_a_domain_of_ones_own_is_served(tmp_path: Path) -> None:
     assert all(funnel.begun >= funnel.kept for funnel in found.funnels)
 
 
-def test_a_domain_that_crashes_loses_candidates_not_the_synthesis(shop: str, tmp_path: Path) -> None:
-    """A fault of a tool is a loss with its reason, and the rest goes on."""
+def faulty_desk(
+    folder: Path, body: str, tools: str = "get_booking, list_tags, move_booking, set_contact, cancel"
+) -> str:
+    """The spec of a desk whose tool for moving bookings has another body."""
     code = (
-        "from boatdomain import *\nimport boatdomain\n\n"
+        "from itertools import count\nfrom boatdomain import *\nimport boatdomain\n\nCALLS = count(1)\n\n"
         "@write\ndef move_booking(desk: Desk, booking_id: str, date: str, seats: int = 1) -> Booking:\n"
-        "    '''Move a booking.'''\n    raise RuntimeError('out of order')\n\n"
-        "DOMAIN = domain(tools=[get_booking, list_tags, move_booking, set_contact, cancel])\n"
+        f"    '''Move a booking.'''\n    {body}\n\nDOMAIN = domain(tools=[{tools}])\n"
     )
-    (tmp_path / "desk.py").write_text(code, encoding="utf-8")
-    make(SynthConfig(domain=str(tmp_path / "desk.py"), explorations=6), tmp_path / "s")
+    (folder / "desk.py").write_text(code, encoding="utf-8")
+    return str(folder / "desk.py")
+
+
+def test_a_tool_that_crashes_is_done_without_and_named(tmp_path: Path) -> None:
+    """The other tools give tasks, none of them with the faulty one, and the account says what failed."""
+    desk = faulty_desk(tmp_path, "raise RuntimeError('out of order')")
+    make(SynthConfig(domain=desk, explorations=6, scenarios=("general",)), tmp_path / "s")
+    with SynthStore.open(tmp_path / "s") as store:
+        found = account(store, tool_graph(store.config, domains.build(desk)))
+        made = [one for _, one in store.explorations()]
+        tasks = [candidate.task for candidate in kept(store, store.config) if candidate.task]
+    assert all(isinstance(one, Exploration) for one in made)
+    assert tasks and "move_booking" not in {action.name for task in tasks for action in task.criteria.actions}
+    assert "RuntimeError: out of order" in next(iter(found.faults))
+
+
+def test_where_every_tool_crashes_each_exploration_says_so(tmp_path: Path) -> None:
+    """Nothing can be made of it: losses that are faults, with the tool in their words."""
+    desk = faulty_desk(tmp_path, "raise RuntimeError('out of order')", "move_booking")
+    make(SynthConfig(domain=desk, explorations=3), tmp_path / "s")
     with SynthStore.open(tmp_path / "s") as store:
         made = [one for _, one in store.explorations()]
-    assert len(made) == 6
-    losses = [one for one in made if isinstance(one, Loss)]
-    assert losses and all("out of order" in one.detail or "move_booking" in one.detail for one in losses)
-    assert all(isinstance(one, Exploration | Loss) for one in made)
+        found = account(store, tool_graph(store.config, domains.build(desk)))
+    assert [isinstance(one, Loss) and one.fault and one.reason for one in made] == ["domain fault"] * 3
+    assert found.faults and all("tool move_booking failed at desk.py" in text for text in found.faults)
+
+
+def test_a_fault_in_a_late_stage_costs_one_candidate(tmp_path: Path) -> None:
+    """Of a tool that fails now and then: the exploration stays, what else came of it too, and the funnel adds up."""
+    body = (
+        "if next(CALLS) % 17 == 0: raise RuntimeError('now and then')\n"
+        "    return desk.bookings.change(booking_id, date=date, seats=seats)"
+    )
+    desk = faulty_desk(tmp_path, body)
+    make(SynthConfig(domain=desk, explorations=12), tmp_path / "s")
+    with SynthStore.open(tmp_path / "s") as store:
+        explored = {at for at, one in store.explorations() if isinstance(one, Exploration)}
+        candidates = {at: one for name in store.config.scenarios for at, one in store.candidates(name)}
+        late = [
+            one.loss.stage
+            for name in store.config.scenarios
+            for _, one in store.candidates(name)
+            if one.loss is not None and one.loss.fault
+        ]
+        graph = stored_graph(store)
+        assert graph is not None
+        found = account(store, graph)
+    assert late and "explore" not in late
+    assert candidates.keys() <= explored
+    assert all(funnel.begun == found.explored for funnel in found.funnels)
+
+
+def test_files_that_have_changed_since_are_refused(shop: str, tmp_path: Path) -> None:
+    """Other wordings, or another graph, under the same name would mix two syntheses."""
+    phrases, edges = tmp_path / "own.toml", tmp_path / "edges.toml"
+    phrases.write_text('[talk]\ngreeting = ["Ahoy"]\n', encoding="utf-8")
+    edges.write_text("", encoding="utf-8")
+    config = SynthConfig(domain=shop, explorations=1, phrases=str(phrases), graph=str(edges))
+    make(config, tmp_path / "s")
+    make(config, tmp_path / "s")
+    phrases.write_text('[talk]\ngreeting = ["Ahoy there"]\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"other files: phrases: .* asked for"):
+        make(config, tmp_path / "s")
+    phrases.write_text('[talk]\ngreeting = ["Ahoy"]\n', encoding="utf-8")
+    edges.write_text("add = []\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"other files: graph: .* asked for"):
+        make(config, tmp_path / "s")
+
+
+def test_fewer_explorations_leave_out_what_is_stored_beyond(shop: str, tmp_path: Path) -> None:
+    """Account and files are those of a synthesis that never made more; the account says how many are left out."""
+    many = SynthConfig(domain=shop, explorations=6, scenarios=("general",))
+    few = msgspec.structs.replace(many, explorations=3)
+    for config, directory in ((many, tmp_path / "many"), (few, tmp_path / "many"), (few, tmp_path / "few")):
+        make(config, directory)
+    assert written(tmp_path / "many") == written(tmp_path / "few")
+    found = []
+    for directory in (tmp_path / "many", tmp_path / "few"):
+        with SynthStore.open(directory) as store:
+            found.append(account(store, tool_graph(store.config, domains.build(shop))))
+    assert [one.further for one in found] == [3, 0]
+    assert msgspec.structs.replace(found[0], further=0) == found[1]
 
 
 def test_near_repetitions_are_counted_by_their_words() -> None:

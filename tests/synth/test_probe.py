@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from boatdomain import Booking, Desk, domain
 from shopgraph import shop
@@ -71,6 +73,23 @@ def test_seeds_agree_where_it_matters() -> None:
     looking = ("get_user_details", "get_order_details", "get_product_details")
     drawn = [{flow[:2] for flow in _flows(probe(shop(), seed)) if flow[2] in looking} for seed in range(3)]
     assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_a_tool_that_runs_out_of_time_is_called_no_more() -> None:
+    """Each call would wait as long; the other tools are probed as ever."""
+    calls = []
+
+    @read
+    def ponder(desk: Desk, booking_id: str) -> str:
+        """Think about a booking."""
+        calls.append(booking_id)
+        time.sleep(60)
+        return desk.today
+
+    found = probe(domain(tools=[overview, ponder, rebook], user_tools=[], rules=[], time_limit=0.05))
+    assert len(calls) == 2, "one call, which a reading tool gets a second chance for"
+    assert found.silent == ("ponder",)
+    assert ("overview", "[*].number", "rebook", "ref") in _flows(found)
 
 
 def test_telecom() -> None:

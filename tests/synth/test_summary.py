@@ -7,19 +7,35 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from explorations import CANCEL, DELIVERED, EXCHANGE, FIND, HAND_OVER, MUG, PENDING, RETURN, USER, call, explored, shop
+from explorations import (
+    CANCEL,
+    DELIVERED,
+    EXCHANGE,
+    FIND,
+    HAND_OVER,
+    LAMP,
+    MUG,
+    PENDING,
+    RETURN,
+    SWAP,
+    USER,
+    call,
+    explored,
+    shop,
+)
 from synthtasks import ADA, MOVING, SHOPPING, drafted, worded
 
 from turngap.data.task import Component, Scenario, Task
 from turngap.formats import tasks
 from turngap.synth import scenario
-from turngap.synth.plan import Fact
+from turngap.synth.plan import Fact, LostError
 from turngap.synth.summary import TemplateSummariser
 from turngap.synth.wording import mentions
 from turngap.users.prompt import system_text
 
 LATE = call("return_delivered_order_items", order_id="#W1", item_ids=["11"], payment_method_id="g2")
 """Of an order that is still pending."""
+LESS = call("calculate", expression="1.05 - 1.0")
 
 
 def _drift() -> Task:
@@ -95,6 +111,68 @@ def test_a_drift_takes_the_first_wish_back_when_asked_for_a_yes() -> None:
     assert {fact.slot for fact in change.facts} >= {"order_id", "new_item_ids"}
     assert [action.call() for action in task.criteria.actions][-1] == EXCHANGE
     assert "change your mind" in task.instructions.further
+
+
+def test_a_correction_is_no_change_of_heart() -> None:
+    """Whoever wants the same with another card takes nothing back, and gives no reason a second time."""
+    task = worded(drafted(Scenario.CHANGING, (FIND, USER, DELIVERED, RETURN)))
+    assert task.intent is not None
+    (change,) = task.intent.changes
+    assert task.made["first"][0]["name"] == RETURN.name
+    assert change.says.startswith(
+        ("Actually, wait. One thing", "Hold on, not quite", "Wait, I have to", "Sorry, I got")
+    )
+    assert len(change.says.split(". ")) <= 3 and "Visa credit card ending in 0001" in change.says
+
+
+def test_what_was_reckoned_says_of_which_change_where_there_are_several() -> None:
+    """One change of items: the difference in price. Two of them: for the exchange."""
+    for calls, about in (((), "the difference in price?"), ((PENDING, LAMP, SWAP), "the difference in price for the ")):
+        made = (FIND, USER, *calls, DELIVERED, MUG, LESS, EXCHANGE)
+        fact = Fact(step=made.index(LESS), path="", value="0.05", about="the difference in price")
+        task = worded(scenario.draft(shop(), explored(made, facts=(fact,)), Scenario.GENERAL))
+        assert task.intent is not None
+        assert about.rstrip("?") in task.intent.opening
+        assert ("for the exchange" in task.intent.opening) == bool(calls)
+
+
+def test_what_was_reckoned_of_something_else_is_given_up() -> None:
+    """A difference that is not that of the change which is made: a correct agent would tell another one."""
+    other = call("calculate", expression="9.00 - 1.00")
+    made = (FIND, USER, DELIVERED, MUG, other, EXCHANGE)
+    fact = Fact(step=4, path="", value="8.00", about="the difference in price")
+    with pytest.raises(LostError, match="words do not determine"):
+        worded(scenario.draft(shop(), explored(made, facts=(fact,)), Scenario.GENERAL))
+
+
+def test_a_value_of_a_record_is_asked_for_with_the_record() -> None:
+    """Where no phrase knows the place, the order is named; in an ambiguous task to whoever asks for its number."""
+    fact = Fact(step=2, path="address.city", value="Atlanta", about="the city")
+    exploration = explored(SHOPPING, facts=(fact,))
+    task = worded(scenario.draft(shop(), exploration, Scenario.GENERAL))
+    assert task.intent is not None and "the city of order #W1" in task.intent.opening
+    task = worded(scenario.draft(shop(), exploration, Scenario.AMBIGUOUS))
+    assert task.intent is not None and "#W1" not in task.intent.opening
+    assert any("the city of order #W1" in fact.says for fact in task.intent.facts if fact.slot == "order_id")
+
+
+def test_the_same_question_twice_is_given_up() -> None:
+    """Nobody asks for "the status of an order" and then for that of another in the same words."""
+    facts = tuple(Fact(step=step, path="status", value="x", about="the status") for step in (2, 4))
+    with pytest.raises(LostError, match="words do not determine"):
+        worded(scenario.draft(shop(), explored(SHOPPING, facts=facts), Scenario.AMBIGUOUS))
+
+
+def test_a_thing_that_is_to_take_its_own_place_is_no_wrong_version() -> None:
+    """No reason is given why another one would be better."""
+    same = call(
+        "exchange_delivered_order_items", order_id="#W2", item_ids=["11"], new_item_ids=["11"], payment_method_id="c1"
+    )
+    for seed in range(8):
+        task = worded(drafted(Scenario.INFEASIBLE, (FIND, USER, DELIVERED, MUG, same), seed))
+        assert task.intent is not None
+        assert "exactly the same one" in task.intent.opening
+        assert "version" not in task.intent.opening and "quite right" not in task.intent.opening
 
 
 def test_an_addition_comes_when_the_first_is_done() -> None:

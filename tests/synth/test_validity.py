@@ -196,3 +196,34 @@ def test_the_check_of_task_files_has_the_last_word() -> None:
     silent = _with(msgspec.structs.replace(task, made={**task.made, "wishes": wishes}), opening=mute, facts=facts)
     plain = msgspec.structs.replace(silent, instructions=type(task.instructions)(reason="Hello."))
     assert _lost(plain, draft)[0].startswith("check: ")
+
+
+def test_words_that_say_what_is_to_be_told() -> None:
+    """Whoever says "pending" need not be told so: any agent that repeats it would pass."""
+    task, draft = _made(Scenario.GENERAL)
+    told = msgspec.structs.replace(task.criteria, communicate=("pending",))
+    asked = msgspec.structs.replace(task, criteria=told)
+    assert task.intent is not None
+    said = _with(asked, opening=f"{task.intent.opening} It is pending.")
+    reason = "the customer says what is to be told"
+    assert (reason, "pending") in list(words(said, draft, shop()))
+    assert reason not in [one for one, _ in words(asked, draft, shop())]
+
+
+def test_a_value_that_nobody_can_say() -> None:
+    """An order whose number has a sign that cannot be typed; an empty second line of an address is no such thing."""
+    task, draft = _made(Scenario.GENERAL)
+    arguments = tuple(
+        msgspec.structs.replace(one, value="\x00z") if one.path == "order_id" else one for one in draft.plan.arguments
+    )
+    steps = tuple(
+        msgspec.structs.replace(step, call=call(step.call.name, **{**(step.call.arguments or {}), "order_id": "\x00z"}))
+        if "order_id" in (step.call.arguments or {})
+        else step
+        for step in draft.plan.steps
+    )
+    plan = msgspec.structs.replace(draft.plan, arguments=arguments, steps=steps)
+    odd = msgspec.structs.replace(draft, plan=plan)
+    reason = "a value that nobody can say"
+    assert reason in [one for one, _ in words(task, odd, shop())]
+    assert reason not in [one for one, _ in words(*_made(Scenario.AMBIGUOUS), shop())]

@@ -28,11 +28,11 @@ from explorations import (
     shop,
 )
 
-from turngap.data import ToolCall, ToolSpec
+from turngap.data import ToolCall
 from turngap.synth.ablation import backbone
 from turngap.synth.phrase import Voice, voiced
 from turngap.synth.plan import Fact
-from turngap.synth.wording import Speech, Wording, general_wish, mentions, told_identity
+from turngap.synth.wording import Speech, Wording, mentions, told_identity
 
 LOOKS = (FIND, USER, PENDING, DELIVERED, MUG, LAMP)
 SEEDS = range(15)
@@ -153,22 +153,6 @@ def test_what_no_phrase_speaks_of_is_worded_from_its_specification() -> None:
     assert phrase == "move a booking to another day"
     assert any("2031-05-09" in sentence for sentence in rest)
     assert any("3" in sentence for sentence in rest)
-
-
-@pytest.mark.parametrize(
-    ("name", "description", "wish"),
-    [
-        ("suspend_line", "Suspends a specific line (max 6 months).", "suspend a specific line"),
-        ("send_payment_request", "Sends a request to the customer.", "send a payment request"),
-        ("refuel_data", "", "refuel data"),
-        ("enable_roaming", "Switch it on.", "enable roaming"),
-        ("move_bookings", "", "move bookings"),
-        ("pay", "Take a deposit.", "pay"),
-    ],
-)
-def test_a_general_wish(name: str, description: str, wish: str) -> None:
-    """From the description where it begins with the tool's verb and speaks to customers, else from the name."""
-    assert general_wish(name, ToolSpec(name=name, description=description)) == wish
 
 
 def test_who_somebody_is_stands_in_sentences() -> None:

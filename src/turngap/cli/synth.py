@@ -20,9 +20,9 @@ from turngap.data import Scenario
 from turngap.errors import StoreError, UsageError
 from turngap.report.synth_card import card, synth_table
 from turngap.report.table import console
-from turngap.synth.account import account
+from turngap.synth.account import Account, account
 from turngap.synth.export import export
-from turngap.synth.pipeline import synthesise, tool_graph
+from turngap.synth.pipeline import stored_graph, synthesise, tool_graph
 from turngap.synth.store import SynthStore
 
 synth = typer.Typer(
@@ -71,7 +71,7 @@ def make(
     api_key_env: Annotated[str, typer.Option(help="Variable that holds the server's key.")] = "OPENAI_API_KEY",
     temperature: Annotated[float, typer.Option(min=0, help="Of explorer and summariser.")] = 0.0,
     concurrency: Annotated[int, typer.Option(min=1, help="Explorations under way at once.")] = 8,
-    timeout: Annotated[float, typer.Option(min=0, help="Seconds for one request.")] = 120.0,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one request.")] = 120.0,
     give_up_after: Annotated[float, typer.Option(min=0, help="Seconds of retrying a request.")] = 600.0,
     cache: Annotated[Path | None, typer.Option(metavar="FILE", help="Call cache shared with other runs.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the account as JSON, nothing else.")] = False,
@@ -79,7 +79,7 @@ def make(
     """Make verified tasks from trajectories, with their reference trajectories and a data card.
 
     DIR gets tasks.json, trajectories.jsonl and card.md. Exit code 1 means that fewer tasks than asked for came of it,
-    or that a model's server failed; the same command goes on.
+    that a model's server failed (the same command goes on), or that code of the domain failed.
     """
     if context.invoked_subcommand is not None:
         _require_none_before(context)
@@ -133,19 +133,18 @@ def conclude(directory: Path, failed: int, *, as_json: bool) -> None:
     Raises:
         typer.Exit: with code 1, when less was made than was asked for.
     """
-    with SynthStore.open(directory) as store:
-        config = store.config
-        found = account(store, tool_graph(config, domains.build(config.domain)))
-        written = export(store)
-    try:
-        jsonio.write_atomic(directory / CARD, card(found))
-    except OSError as error:
-        raise StoreError(f"{directory / CARD}: cannot be written: {error.strerror}") from None
+    found, written = _written(directory)
+    config = found.config
     if as_json:
         typer.echo(jsonio.dumps({"synthesis": str(directory), **jsonio.loads(jsonio.encode(found))}, indent=2))
     else:
         console().print(synth_table(found))
         say(f"{written} tasks: {directory / 'tasks.json'}, card: {directory / CARD}", err=True)
+    if found.further:
+        say(f"{found.further} further explorations are stored, and left out; --explorations takes them in", err=True)
+    if found.faults:
+        first = next(iter(found.faults))
+        say(f"code failed in {sum(found.faults.values())} explorations and candidates, the first: {first}", err=True)
     short = [name for name, kept in found.tasks.items() if config.count is not None and kept < config.count]
     if failed:
         say(f"{failed} explorations could not be finished; the same command tries them again", err=True)
@@ -155,8 +154,21 @@ def conclude(directory: Path, failed: int, *, as_json: bool) -> None:
             "give more with --explorations",
             err=True,
         )
-    if failed or short:
+    if failed or short or found.faults:
         raise typer.Exit(1)
+
+
+def _written(directory: Path) -> tuple[Account, int]:
+    """Write the files; what the synthesis came to, and how many tasks were written. The domain is at work."""
+    with SynthStore.open(directory) as store:
+        config = store.config
+        found = account(store, stored_graph(store) or tool_graph(config, domains.build(config.domain)))
+        written = export(store)
+    try:
+        jsonio.write_atomic(directory / CARD, card(found))
+    except OSError as error:
+        raise StoreError(f"{directory / CARD}: cannot be written: {error.strerror}") from None
+    return found, written
 
 
 def _enough(n: int | None) -> int:

@@ -4,7 +4,8 @@ A `Document` is a task or a conversation as text. Three things are looked for be
 tested on:
 
 * the same id;
-* the same entity: an e-mail address, or a word with a digit in it and five characters or more, such as ``#W1234567``;
+* the same entity: an e-mail address, or a word with a digit in it and five characters or more, such as ``#W1234567``,
+  but for a bare number of five digits: a postal code is where many live;
 * the same words. A document is cut into runs of `LENGTH` words, without regard to case and punctuation. Runs that
   everybody shares tell nothing, so those of the common text (policy, tool specifications) and those that `COMMON` or
   more tested documents have (phrases of a template) are left out. A tested document is flagged when at least `SHARE`
@@ -32,7 +33,8 @@ COMMON = 3
 
 _WORD = re.compile(r"[^\W_]+(?:['’.@#-][^\W_]+)*", re.UNICODE)
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_ENTITY = re.compile(r"#?\b(?=\w*\d)\w{5,}\b")
+_FIGURE = re.compile(r"#?\b(?=\w*\d)\w{5,}\b")
+_ENTITY = re.compile(r"#\b(?=\w*\d)\w{5,}\b|(?<!#)\b(?=\w*\d)(?!\d{5}\b)\w{5,}\b")
 _RUN = tuple[str, ...]
 
 
@@ -103,11 +105,11 @@ def contamination(
 
 
 def duplicates(documents: Iterable[Document]) -> tuple[Match, ...]:
-    """Documents that nearly repeat an earlier one, after entities are taken out; the first of each kind is none."""
+    """Documents that nearly repeat an earlier one when entities and postal codes are taken out."""
     seen: dict[_RUN, str] = {}
     found = []
     for document in documents:
-        words = tuple(_words(_ENTITY.sub(" ", _EMAIL.sub(" ", document.text))))
+        words = tuple(_words(_FIGURE.sub(" ", _EMAIL.sub(" ", document.text))))
         if words in seen:
             found.append(Match(tested=document.id, learnt=seen[words], kind="copy", shown=" ".join(words)))
         else:

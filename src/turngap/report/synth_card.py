@@ -5,7 +5,7 @@ One description, shown in two ways; nothing is computed here beyond shares that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from rich import box
@@ -25,6 +25,7 @@ every value was traced to the user or to a result, and a summariser put into wor
 by executing it, and done by the reference agent in conversation with the scripted user."""
 _MOST_NAMED = 12
 """Things that are missing, of which each is named."""
+_MOST_FAULTS = 3
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -63,15 +64,17 @@ def synth_table(account: Account) -> RenderableType:
 
 
 def _parts(account: Account) -> Iterator[_Part]:
+    tried = f"{account.explored} explorations; each was tried in every scenario that still wanted tasks."
+    lost = tuple(_loss_rows(account.funnels))
     yield _Part(
         "Funnel",
         ("candidates", *(funnel.scenario for funnel in account.funnels)),
         (*_funnel_rows(account.funnels), ("written, as many as asked for", *map(str, account.tasks.values()))),
-        f"{account.explored} explorations; each was tried in every scenario that still wanted tasks.",
+        " ".join(filter(None, (tried, "" if lost else _faults(account.faults)))),
     )
-    lost = tuple(_loss_rows(account.funnels))
     if lost:
-        yield _Part("Why candidates were given up", ("reason", *(one.scenario for one in account.funnels)), lost)
+        head = ("reason", *(one.scenario for one in account.funnels))
+        yield _Part("Why candidates were given up", head, lost, _faults(account.faults))
     found = account.coverage
     yield _Part(
         "Coverage by the kept tasks",
@@ -137,6 +140,14 @@ def _loss_rows(funnels: Sequence[Funnel]) -> Iterator[tuple[str, ...]]:
     for number, reason in reasons:
         counts = (funnel.passages[number].losses.get(reason, 0) for funnel in funnels)
         yield (f"{funnels[0].passages[number].stage}: {reason}", *(str(count) if count else "." for count in counts))
+
+
+def _faults(faults: Mapping[str, int]) -> str:
+    if not faults:
+        return ""
+    named = "; ".join(f"{text} ({count})" for text, count in list(faults.items())[:_MOST_FAULTS])
+    more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
+    return f"Code that failed, and in how many explorations and candidates: {named}{more}."
 
 
 def _share_row(name: str, share: Share) -> tuple[str, ...]:

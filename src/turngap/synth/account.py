@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import quantiles
 from typing import Any
 
@@ -20,10 +20,11 @@ from turngap.config import SynthConfig
 from turngap.data import Acted, AssistantMessage, Scenario, Task, Trajectory
 from turngap.metrics.contamination import Document, duplicates
 from turngap.synth.coverage import Coverage, coverage
-from turngap.synth.export import kept
+from turngap.synth.explore import FAULT
+from turngap.synth.export import kept, within
 from turngap.synth.funnel import Funnel, funnel
 from turngap.synth.graph import ToolGraph
-from turngap.synth.plan import Candidate, Exploration, Plan
+from turngap.synth.plan import Candidate, Exploration, Loss, Plan
 from turngap.synth.store import SynthStore
 
 
@@ -96,6 +97,11 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     """Tool -> how often kept plans use it to change something or to hand over."""
     lengths: Lengths
     diversity: Diversity
+    faults: dict[str, int] = {}
+    """What failed of the domain's code, or of turngap's own -> in how many explorations and candidates; the most
+    frequent first."""
+    further: int = 0
+    """Explorations that are stored beyond those asked for, and are counted nowhere here."""
 
 
 def account(store: SynthStore, graph: ToolGraph) -> Account:
@@ -108,22 +114,34 @@ def account(store: SynthStore, graph: ToolGraph) -> Account:
     config = store.config
     chosen = list(kept(store, config))
     plans = [candidate.draft.plan for candidate in chosen if candidate.draft is not None]
-    explorations = [made for _, made in store.explorations()]
+    stored = list(store.explorations())
+    explorations = [made for position, made in stored if position < config.explorations]
+    candidates = {name: list(within(store, config, name)) for name in config.scenarios}
     return Account(
         config=config,
         domain=store.domain,
         versions={"turngap": turngap.__version__, "python": platform.python_version()},
         explored=len(explorations),
         tasks={name: sum(1 for one in chosen if one.scenario == name) for name in config.scenarios},
-        funnels=tuple(
-            funnel(name, explorations, (candidate for _, candidate in store.candidates(name)))
-            for name in config.scenarios
-        ),
+        funnels=tuple(funnel(name, explorations, candidates[name]) for name in config.scenarios),
         coverage=coverage(graph, plans),
         effects=_effects(plans),
         lengths=_lengths([one for one in explorations if isinstance(one, Exploration)], chosen),
         diversity=_diversity(chosen),
+        faults=_faults(explorations, chain.from_iterable(candidates.values())),
+        further=len(stored) - len(explorations),
     )
+
+
+def _faults(explorations: Iterable[Exploration | Loss], candidates: Iterable[Candidate]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for made in explorations:
+        if isinstance(made, Exploration):
+            counts.update(name.removeprefix(FAULT) for name in made.mishaps if name.startswith(FAULT))
+        elif made.fault:
+            counts[made.detail] += 1
+    counts.update(one.loss.detail for one in candidates if one.loss is not None and one.loss.fault)
+    return dict(counts.most_common())
 
 
 def _effects(plans: Iterable[Plan]) -> dict[str, int]:

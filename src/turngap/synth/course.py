@@ -256,7 +256,7 @@ class Course:
         changed = not self._touched.isdisjoint(scalars(sight.call.arguments))
         still = self._looking.now(sight) if changed else None
         for leaf in filter(can_be_asked, sight.page.leaves):
-            what = about(leaf, sight.value, self._knowhow.keys, self._customer.key)
+            what = about(leaf, sight.value, self._knowhow.keys, self._customer.key, sight.call.arguments)
             if what and (still is None or still.get(leaf.path) == leaf.value):
                 yield leaf, what
 

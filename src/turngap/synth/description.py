@@ -8,13 +8,18 @@ offers: where a name alone would fit two of them, what sets them apart is said t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turngap.data.asking import spell
 from turngap.synth.offer import parsed, parts
 from turngap.synth.phrase import Options
+from turngap.synth.plain import with_article
 
+SAME = "exactly the same"
+"""Begins the description of a thing that is to take its own place."""
+
+_BOTH = "both"
 _SHORT = re.compile(r"[XSML]{1,4}|[XSML]/[XSML]{1,2}|\d+(?:[./-]\d+)?")
 _ID = re.compile(r"(?=\S*\d)\S+")
 
@@ -91,6 +96,20 @@ def _ids(value: Any, place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str |
         yield place, value
 
 
+def fits(record: Mapping[str, Any], when: Mapping[str, Any]) -> bool:
+    """Whether a record has these fields with these values."""
+    return all(record.get(key) == value for key, value in when.items())
+
+
+def spelled(record: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of a record as people write them: brands with a capital."""
+    return {key: _brand(spell(value)) for key, value in record.items()}
+
+
+def _brand(text: str) -> str:
+    return text.capitalize() if text in ("visa", "mastercard", "amex", "discover") else text
+
+
 def listed(words: Sequence[str]) -> str:
     """Words in a row: "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "nothing"
@@ -144,12 +163,12 @@ def variant(
     known = before if isinstance(before, dict) else {}
     other = {key: value for key, value in after.items() if known.get(key) != value}
     if not other:
-        return f"exactly the same {one}"
+        return f"{SAME} {one}"
     if whole or len(other) == len(after):
         told = _with(one, after, rules)
         if several or told.startswith(one):
             return told
-        return f"{'an' if told[0].lower() in 'aeiou' else 'a'} {told}"
+        return with_article(told)
     adjectives = _before(other, rules)
     rest = _after(other, rules)
     but = ["but", " and ".join(adjectives)] if adjectives else []
@@ -174,7 +193,7 @@ def _before(options: dict[str, Any], rules: Options) -> list[str]:
 
 def _stands_before(text: str) -> bool:
     """Whether a value can stand before its thing: "a video with pan one" it cannot."""
-    return text != "none" and not {"with", "and", "or"} & set(text.split())
+    return text not in ("none", _BOTH) and not {"with", "and", "or"} & set(text.split())
 
 
 def _after(options: dict[str, Any], rules: Options) -> str:
@@ -206,6 +225,8 @@ def _beside(key: str, text: str, rules: Options) -> str:
         return key
     if text in ("no", "none", "false"):
         return f"no {key}"
+    if text == _BOTH:
+        return f"both kinds of {key}"
     if key in rules.bare or key.lower() in text.lower():
         return text
     if text.isdigit() and key.endswith("s"):

@@ -41,6 +41,10 @@ class Brief(msgspec.Struct, frozen=True, kw_only=True):
     most_steps: int = MOST_STEPS
 
 
+FAULT = "fault: "
+"""Begins a mishap of an exploration (`Exploration.mishaps`) that is a failure of the domain's code, in its words."""
+
+
 class Explorer(Protocol):
     """Something that explores. Implementations are safe to use from many tasks of one event loop."""
 

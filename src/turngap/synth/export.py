@@ -28,12 +28,20 @@ def kept(store: SynthStore, config: SynthConfig) -> Iterator[Candidate]:
     """What a synthesis keeps: of each scenario the first ones, as many as are asked for."""
     for scenario in config.scenarios:
         left = config.count
-        for _, candidate in store.candidates(scenario):
+        for candidate in within(store, config, scenario):
             if left == 0:
                 break
             if candidate.loss is None:
                 left = None if left is None else left - 1
                 yield candidate
+
+
+def within(store: SynthStore, config: SynthConfig, scenario: str) -> Iterator[Candidate]:
+    """What came of the explorations that are asked for in one scenario; more may be stored."""
+    for position, candidate in store.candidates(scenario):
+        if position >= config.explorations:
+            break
+        yield candidate
 
 
 def export(store: SynthStore) -> int:

@@ -17,6 +17,11 @@ from turngap.synth.invention import is_date
 from turngap.synth.memory import Leaf
 from turngap.synth.naming import is_money, words
 
+DIFFERENCE = "the difference in price"
+TOGETHER = "what the items cost together"
+
+_DEEP = re.compile(r"[.\[]")
+_PEOPLE = ("user", "customer", "member", "person", "client", "guest", "patient", "passenger", "profile")
 _LISTED = re.compile(r"(\w*)\[\d")
 _LONG_NUMBER = re.compile(r"\d{9,}")
 _PERSONAL = frozenset(
@@ -34,7 +39,7 @@ class Reckoning(msgspec.Struct, frozen=True, kw_only=True):
 def reckonings(filled: Filled) -> list[Reckoning]:
     """What can be reckoned about a call: the difference in price, the sum of what is chosen."""
     found = []
-    terms = [(_amount(swap.old), _amount(swap.new)) for swap in filled.swaps]
+    terms = [(amount(swap.old), amount(swap.new)) for swap in filled.swaps]
     pairs = [(old, new) for old, new in terms if old is not None and new is not None]
     if pairs and len(pairs) == len(terms):
         dearer = sum(new - old for old, new in pairs)
@@ -42,11 +47,11 @@ def reckonings(filled: Filled) -> list[Reckoning]:
         parts = [f"({_spelt(first)} - {_spelt(second)})" for first, second in ordered]
         expression = " + ".join(parts) if len(parts) > 1 else parts[0][1:-1]
         if round(dearer, 2):
-            found.append(Reckoning(expression=expression, about="the difference in price"))
-    amounts = [_amount(record) for record in filled.chosen]
+            found.append(Reckoning(expression=expression, about=DIFFERENCE))
+    amounts = [amount(record) for record in filled.chosen]
     if len(amounts) > 1 and None not in amounts:
-        expression = " + ".join(_spelt(amount) for amount in amounts if amount is not None)
-        found.append(Reckoning(expression=expression, about="what the items cost together"))
+        expression = " + ".join(_spelt(one) for one in amounts if one is not None)
+        found.append(Reckoning(expression=expression, about=TOGETHER))
     return found
 
 
@@ -54,9 +59,9 @@ def totals(record: Any) -> list[Reckoning]:
     """What can be reckoned about a record: the sum of the amounts of the things that it lists."""
     found = []
     for field, listed in record.items() if isinstance(record, dict) else ():
-        amounts = [_amount(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+        amounts = [amount(one) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
         if len(amounts) > 1 and None not in amounts:
-            expression = " + ".join(_spelt(amount) for amount in amounts if amount is not None)
+            expression = " + ".join(_spelt(one) for one in amounts if one is not None)
             found.append(Reckoning(expression=expression, about=f"the total of the {' '.join(words(field))}"))
     return found
 
@@ -73,7 +78,7 @@ def can_be_asked(leaf: Leaf) -> bool:
     return parts[-1] == "status" or is_date(leaf.value)
 
 
-def about(leaf: Leaf, whole: Any, keys: dict[str, str], own: str) -> str:
+def about(leaf: Leaf, whole: Any, keys: dict[str, str], own: str, given: dict[str, Any] | None = None) -> str:
     """What a value is, in a few words: ``the status of order #W0000000``; empty where words cannot tell it apart.
 
     Args:
@@ -81,22 +86,44 @@ def about(leaf: Leaf, whole: Any, keys: dict[str, str], own: str) -> str:
         whole: the result that it stands in.
         keys: key of a record -> what a field that holds it is called.
         own: the key of the customer.
+        given: the arguments of the call that gave the result, which name the record that itself bears no key.
     """
+    if str(leaf.value) in map(str, (given or {}).values()):
+        return ""  # whoever names the record has said the value
     what = " ".join(word for word in words(leaf.field) if word not in ("id", "ids", "est"))
     what = f"{what} number" if what == "tracking" else what
-    part, subject = _label(leaf.record, keys, own), _label(whole, keys, own) if isinstance(whole, dict) else ""
+    theirs = own in (given or {}).values()
+    inner = leaf.record is not whole and bool(_DEEP.search(leaf.path))
+    part = _label(leaf.record, keys, own) if inner or not theirs else ""
+    subject = ("" if inner else _own(keys.get(own, ""))) if theirs else _subject(whole, keys, own, given or {})
     listed = _LISTED.match(leaf.path)
     if listed and not part:
         alone = isinstance(whole, dict) and isinstance(whole.get(listed[1]), list) and len(whole[listed[1]]) == 1
         if not alone:
             return ""
         what = what if what.endswith("number") else f"{what} in the {' '.join(words(listed[1]))}"
-    return " of ".join(filter(None, (f"the {what}", part, "" if part == subject else subject)))
+    if given and not theirs and not subject and not part:
+        return ""
+    return " of ".join(filter(None, (f"the {what}", "" if part == subject or not inner else part, subject)))
 
 
 def named(field: str, value: Any) -> str:
     """A record by its key, in a few words: ``order #W0000000``."""
     return f"{' '.join(word for word in words(field) if word != 'id')} {value}".strip()
+
+
+def _own(field: str) -> str:
+    """What the customer calls the own record: the account, or the booking where nobody but that is on record."""
+    kind = " ".join(word for word in words(field) if word != "id")
+    return f"the {'account' if kind in _PEOPLE or not kind else kind}"
+
+
+def _subject(whole: Any, keys: dict[str, str], own: str, given: dict[str, Any]) -> str:
+    """What a result is about: by its own name, else by what was asked for."""
+    label = _label(whole, keys, own) if isinstance(whole, dict) else ""
+    asked = next((named(name, value) for name, value in given.items() if value in keys or name.endswith("id")), "")
+    bare = isinstance(whole, dict) and not {"name", "source", "options"} & whole.keys()
+    return (asked or label) if bare else (label or asked)
 
 
 def _label(record: dict[str, Any], keys: dict[str, str], own: str) -> str:
@@ -114,7 +141,7 @@ def _label(record: dict[str, Any], keys: dict[str, str], own: str) -> str:
     return named(field, key) if key else ""
 
 
-def _amount(record: dict[str, Any]) -> float | None:
+def amount(record: dict[str, Any]) -> float | None:
     """What a thing costs, or moves; None where it does not say."""
     for field, value in record.items():
         if is_money(field) and isinstance(value, (int, float)) and not isinstance(value, bool):

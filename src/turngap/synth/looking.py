@@ -79,6 +79,8 @@ class Looking:
     def __init__(self, world: LiveWorld, memory: Memory, library: Library) -> None:
         self.steps: list[Step] = []
         self.memory = memory
+        self.calling = ""
+        """The tool that was called last."""
         self._world = world
         self._library = library
         self._done: list[Done] = []
@@ -115,6 +117,7 @@ class Looking:
 
     def now(self, sight: Sight) -> dict[str, Any]:
         """The values that the same look would show now, by where they stand."""
+        self.calling = sight.call.name
         message = self._world.call(sight.call)
         page = None if message.error else self._library.page(parsed(message.content))
         return {} if page is None else {leaf.path: leaf.value for leaf in page.leaves}
@@ -130,6 +133,7 @@ class Looking:
         sight = self._seen.get(key)
         if sight is None:
             call = ToolCall(name=tool.name, arguments=arguments)
+            self.calling = tool.name
             message = self._world.call(call)
             value, page = (None, None) if message.error else self._library.read(key, message.content, arguments)
             sight = self._seen[key] = Sight(call, len(self._sights), value, page)
@@ -161,6 +165,7 @@ class Looking:
 
     async def do(self, call: ToolCall, kind: Kind) -> Step:
         """Make a call that is a step, whatever comes of it."""
+        self.calling = call.name
         step = await perform(self._world, call, kind, self._done)
         self.steps.append(step)
         self._done.append(done(step))
@@ -182,6 +187,7 @@ class Looking:
         if was is None:
             was = self._digests[before_all] = world.digest()
         note = world.snapshot()
+        self.calling = call.name
         reply = world.reply(call)
         changed = not reply.message.error and world.digest() != was
         world.restore(note)
@@ -191,6 +197,7 @@ class Looking:
 
     def breaches(self, call: ToolCall, *, before_all: bool = False) -> tuple[str, ...]:
         """The rules that a call would break; `before_all` as for `probe`."""
+        self.calling = call.name
         return (self._fresh if before_all else self._world).breaches(call, self._done)
 
 

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from turngap.data.task import Action, Component, Criteria, Scenario, hands_over
+from turngap.data.task import Action, Component, Criteria, Intent, Scenario, Task, hands_over
 from turngap.domains import LiveDomain
+from turngap.grading.saying import says
 from turngap.synth.known import Known
 from turngap.synth.naming import key_name
 from turngap.synth.offer import parts
@@ -153,6 +154,14 @@ def made(draft: Draft) -> dict[str, Any]:
             for argument in (draft.plan.arguments[index] for index in draft.withheld)
         ]
     return found
+
+
+def said_before(task: Task) -> Iterator[str]:
+    """The facts of a task that the customer's own words say: to be told them would be to be told nothing."""
+    intent = task.intent or Intent(opening="")
+    told = [*intent.facts, *(fact for change in intent.changes for fact in change.facts)]
+    texts = [intent.opening, *(change.says for change in intent.changes), *(fact.says for fact in told), *intent.insist]
+    yield from (fact for fact in task.criteria.communicate if any(says(text, fact) for text in texts))
 
 
 def name_of(argument: Argument) -> str:

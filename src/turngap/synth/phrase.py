@@ -23,6 +23,7 @@ import msgspec
 from turngap import jsonio
 from turngap.domains import LiveDomain
 from turngap.errors import DataError
+from turngap.synth.phrase_check import hint, require_sound
 
 _SIGN = re.compile(r"<(I|me|my|mine|myself|am|was|have|I'm|I'd|I've|I'll|My)>")
 _YOU = {
@@ -181,6 +182,16 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"to
     options: Options = Options()
 
 
+_FIELDS = tuple(
+    dict.fromkeys(
+        name
+        for kind in (_File, Tool, Slot, Part, Kind, Together, Asked, Options)
+        for name in kind.__struct_encode_fields__
+    )
+)
+_UNKNOWN = re.compile("unknown field `(.+)`")
+
+
 def load(domain: LiveDomain, paths: Sequence[Path] = ()) -> Phrases:
     """The phrases for a domain.
 
@@ -189,7 +200,8 @@ def load(domain: LiveDomain, paths: Sequence[Path] = ()) -> Phrases:
         paths: files of the person's own; what they say takes the place of what others say.
 
     Raises:
-        DataError: a file cannot be read or is not of the form; the field is named.
+        DataError: a file cannot be read or is not of the form, or one of the person's own cannot serve in this domain
+            (`turngap.synth.phrase_check`); the field is named.
     """
     shipped = sorted(files(__package__).joinpath("phrases").iterdir(), key=lambda file: file.name)
     writes = {tool.name for tool in domain.tools if tool.kind == "write"}
@@ -198,9 +210,11 @@ def load(domain: LiveDomain, paths: Sequence[Path] = ()) -> Phrases:
     chosen += [(name, one) for name, one in read if name != "general.toml" and _fits(one, writes)]
     for path in paths:
         try:
-            chosen.append((str(path), _read(path.read_bytes(), str(path))))
+            text = path.read_bytes()
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
+        chosen.append((str(path), _read(text, str(path))))
+        require_sound(str(path), tomllib.loads(text.decode()), domain, msgspec.to_builtins(chosen[0][1]))
     return _laid([one for _, one in chosen], tuple(name for name, _ in chosen))
 
 
@@ -225,7 +239,9 @@ def _read(text: bytes, file: str) -> _File:
         raise DataError(f"not TOML: {error}", file=file) from None
     except msgspec.ValidationError as error:
         problem, _, where = str(error).partition(" - at `$")
-        raise DataError(problem[:1].lower() + problem[1:], file=file, field=where.strip("`.")) from None
+        unknown = _UNKNOWN.search(problem)
+        meant = hint(unknown[1], _FIELDS) if unknown else ""
+        raise DataError(problem[:1].lower() + problem[1:] + meant, file=file, field=where.strip("`.")) from None
 
 
 def _laid(layers: Sequence[_File], sources: tuple[str, ...]) -> Phrases:

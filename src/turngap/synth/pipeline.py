@@ -9,25 +9,29 @@ interruption changes anything; after it the trajectory bank grows by what was ke
 and scenarios that have enough stop. A task that asks for the same as an earlier one, with the same reference, is given
 up as a repetition.
 
-What a model's server could not answer is not stored: the round ends there, and the same command asks again.
+What a model's server could not answer is not stored: the round ends there, and the same command asks again. Code that
+fails, the domain's or turngap's own, costs the one exploration or candidate at which it failed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from turngap import domains, jsonio, models
 from turngap.config import SynthConfig
-from turngap.data import Cause, Failure, Task
+from turngap.data import Cause, Failure, Task, Trajectory
 from turngap.data.task import Scenario
 from turngap.domains import LiveDomain
 from turngap.engines.base import Progress
 from turngap.engines.capture import capture
 from turngap.engines.local import run_units
+from turngap.errors import DataError, UsageError
 from turngap.models import CallCache, ModelContext
 from turngap.synth import ablation, graph, keep, override, scenario, walk
 from turngap.synth.asked_explorer import AskedExplorer
@@ -37,18 +41,21 @@ from turngap.synth.bank import Bank, begin
 from turngap.synth.check import Checker
 from turngap.synth.customer import Sampler
 from turngap.synth.explore import Brief, Explorer
-from turngap.synth.plan import Candidate, Draft, Exploration, Loss, LostError, Plan
+from turngap.synth.plan import Candidate, Draft, Exploration, Loss, LostError, Plan, Stage
 from turngap.synth.player import Player
 from turngap.synth.program import ProgramExplorer
 from turngap.synth.store import SynthStore
 from turngap.synth.summary import Summariser, TemplateSummariser
 from turngap.synth.validity import Scorer, require_valid
 
+_NO_WRITERS = ("baseline", "recorded")
+"""Providers of models that say what somebody said before."""
 PROGRAM, TEMPLATE = "program", "template"
 """Specs of the explorer and of the summariser that need no model."""
 ROUND = 25
 """Explorations of a round."""
 _TRANSIENT = (Cause.ENDPOINT, Cause.JUDGE)
+_T = TypeVar("_T")
 
 
 class Workshop(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,30 +97,74 @@ class Workshop(msgspec.Struct, frozen=True, kw_only=True):
         keep.require_use(exploration)
         return exploration
 
-    async def make(self, exploration: Exploration, wanted: Scenario, plan: Plan | Loss) -> Candidate:
-        """Make of an exploration what a scenario can."""
-        draft: Draft | None = None
-        task: Task | None = None
+    async def plan(self, exploration: Exploration) -> Plan:
+        """The backbone that most scenarios share.
+
+        Raises:
+            LostError: there is none.
+        """
+        return ablation.backbone(self.domain, exploration)
+
+    async def make(self, exploration: Exploration, wanted: Scenario, plan: Plan | Loss) -> Candidate | Failure:
+        """Make of an exploration what a scenario can; the failure of a model's server, where one failed."""
         if isinstance(plan, Loss) and wanted is not Scenario.INFEASIBLE:
             return Candidate(scenario=wanted, loss=plan)
-        backbone = plan if isinstance(plan, Plan) else None
-        try:
-            draft = scenario.draft(self.domain, exploration, wanted, self.config.seed, backbone)
-            task = await self.summariser.summarise(draft, self.domain)
-            require_valid(task, draft, self.domain, self.checker)
-            if self.scorer is not None:
-                task = await self.scorer.score(task, draft)
-            played = await self.player.play(task)
-        except LostError as lost:
-            return Candidate(scenario=wanted, draft=draft, task=task, loss=lost.loss)
-        return Candidate(scenario=wanted, draft=draft, task=task, played=played)
+        making = _Candidacy(self, exploration, wanted, plan if isinstance(plan, Plan) else None)
+        played = await _outcome(making.run(), making)
+        if isinstance(played, Failure):
+            return played
+        if isinstance(played, Loss):
+            return Candidate(scenario=wanted, draft=making.draft, task=making.task, loss=played)
+        return Candidate(scenario=wanted, draft=making.draft, task=making.task, played=played)
 
-    def plan(self, exploration: Exploration) -> Plan | Loss:
-        """The backbone that most scenarios share."""
+
+class _Under:
+    """What is under way, and how far it came; to be looked at when it failed."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+
+
+class _Candidacy(_Under):
+    """One candidate on its way through the stages."""
+
+    def __init__(self, workshop: Workshop, exploration: Exploration, wanted: Scenario, plan: Plan | None) -> None:
+        super().__init__("scenario")
+        self.draft: Draft | None = None
+        self.task: Task | None = None
+        self._workshop, self._exploration, self._wanted, self._plan = workshop, exploration, wanted, plan
+
+    async def run(self) -> Trajectory:
+        """All stages; the reference agent at the task.
+
+        Raises:
+            LostError: the candidate is given up.
+        """
+        shop = self._workshop
+        draft = scenario.draft(shop.domain, self._exploration, self._wanted, shop.config.seed, self._plan)
+        self.draft, self.stage = draft, "summarise"
+        task = await shop.summariser.summarise(draft, shop.domain)
+        self.task, self.stage = task, "validate"
+        require_valid(task, draft, shop.domain, shop.checker)
+        if shop.scorer is not None:
+            task = self.task = await shop.scorer.score(task, draft)
+        self.stage = "play"
+        return await shop.player.play(task)
+
+
+async def _outcome(work: Awaitable[_T], under: _Under) -> _T | Loss | Failure:
+    """Await work: what it gives, why it was given up, or the failure of a model's server, which is asked again."""
+
+    async def given_up() -> _T | Loss:
         try:
-            return ablation.backbone(self.domain, exploration)
+            return await work
         except LostError as lost:
             return lost.loss
+
+    found = await capture(given_up())
+    if isinstance(found, Failure) and found.cause not in _TRANSIENT:
+        return Loss(stage=under.stage, reason=f"{found.cause.value} fault", detail=found.reason, fault=True)
+    return found
 
 
 async def synthesise(config: SynthConfig, directory: Path, progress: Progress, cache: CallCache | None = None) -> int:
@@ -132,8 +183,10 @@ async def synthesise(config: SynthConfig, directory: Path, progress: Progress, c
         UsageError, ConfigError, StoreError, MissingExtra: before anything is made.
     """
     domain = domains.build(config.domain)
-    with SynthStore.create(directory, config, domain.identity()) as store:
-        workshop = await _open(config, domain, ModelContext(cache=cache or store.calls, notify=progress.note))
+    with SynthStore.create(directory, config, domain.identity(), _files(config)) as store:
+        context = ModelContext(cache=cache or store.calls, notify=progress.note)
+        workshop = await _open(config, domain, context, stored_graph(store))
+        store.put_graph(workshop.graph.json())
         try:
             bank = await begin(domain, workshop.seeds, workshop.sampler, seed=config.seed)
             return await _Rounds(workshop, store, progress, bank).run()
@@ -144,8 +197,27 @@ async def synthesise(config: SynthConfig, directory: Path, progress: Progress, c
                 await workshop.scorer.aclose()
 
 
-async def _open(config: SynthConfig, domain: LiveDomain, context: ModelContext) -> Workshop:
-    """Build all that tasks are made with, before anything is made."""
+def _files(config: SynthConfig) -> dict[str, str]:
+    """The digest of each file that decides what is made, by the option that names it."""
+    found = {}
+    for option, path in (("graph", config.graph), ("phrases", config.phrases)):
+        if path is not None:
+            try:
+                found[option] = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+            except OSError as error:
+                raise DataError(f"cannot be read: {error.strerror or error}", file=path) from None
+    return found
+
+
+async def _open(
+    config: SynthConfig, domain: LiveDomain, context: ModelContext, made: graph.ToolGraph | None = None
+) -> Workshop:
+    """Build all that tasks are made with, before anything is made; `made` is the graph, where it is known already."""
+    if not domain.tools:
+        raise UsageError(f"domain {domain.name!r} has no tools, so nothing can be done in it")
+    for role, one in (("explores", config.explorer), ("words tasks", config.summariser), ("scores", config.scorer)):
+        if one is not None and one.provider in _NO_WRITERS:
+            raise UsageError(f"{one.spec} follows recordings and tasks that exist; no such model {role}")
     phrases = (Path(config.phrases),) if config.phrases else ()
     content = domain.world().content()
     program = ProgramExplorer(domain, content)
@@ -160,7 +232,7 @@ async def _open(config: SynthConfig, domain: LiveDomain, context: ModelContext) 
     return Workshop(
         config=config,
         domain=domain,
-        graph=tool_graph(config, domain),
+        graph=made or tool_graph(config, domain),
         sampler=Sampler(domain, config.people, content),
         explorer=explorer,
         seeds=program,
@@ -176,6 +248,12 @@ def tool_graph(config: SynthConfig, domain: LiveDomain) -> graph.ToolGraph:
     """The graph that walks go on."""
     overrides = override.read(Path(config.graph)) if config.graph else None
     return graph.build(domain, seed=config.seed, overrides=overrides)
+
+
+def stored_graph(store: SynthStore) -> graph.ToolGraph | None:
+    """The graph that the walks of a synthesis went on; None where none was made yet."""
+    text = store.graph()
+    return None if text is None else graph.from_json(text, file=str(store.directory))
 
 
 class _Rounds:
@@ -223,31 +301,33 @@ class _Rounds:
                 yield position, left, made is None
 
     async def _work(self, position: int, wanted: tuple[Scenario, ...], new: bool) -> None:
-        failure = await capture(self._make(position, wanted))
-        if isinstance(failure, Failure):
-            if failure.cause in _TRANSIENT:
-                self._failed += 1
-                self._progress.note(f"exploration {position}: {failure.reason}")
-                self._progress.advance(errored=True)
-                return
-            lost = Loss(stage="explore", reason=f"{failure.cause.value} fault", detail=failure.reason)
-            self._store.put_exploration(position, lost)
-        if new:
-            self._progress.advance()
+        failure = await self._make(position, wanted)
+        if failure is not None:
+            self._failed += 1
+            self._progress.note(f"exploration {position}: {failure.reason}")
+        if new or failure is not None:
+            self._progress.advance(errored=failure is not None)
 
-    async def _make(self, position: int, wanted: tuple[Scenario, ...]) -> None:
+    async def _make(self, position: int, wanted: tuple[Scenario, ...]) -> Failure | None:
+        """Explore, where that was not done, and make the candidates; the failure of a model's server ends it."""
         made = self._store.exploration(position)
         if made is None:
-            try:
-                made = await self._workshop.explore(position, self._bank)
-            except LostError as lost:
-                made = lost.loss
+            explored = await _outcome(self._workshop.explore(position, self._bank), _Under("explore"))
+            if isinstance(explored, Failure):
+                return explored
+            made = explored
             self._store.put_exploration(position, made)
         if isinstance(made, Loss):
-            return
-        plan = self._workshop.plan(made)
+            return None
+        plan = await _outcome(self._workshop.plan(made), _Under("ablate"))
+        if isinstance(plan, Failure):
+            return plan
         for name in wanted:
-            self._store.put_candidate(position, await self._workshop.make(made, name, plan))
+            candidate = await self._workshop.make(made, name, plan)
+            if isinstance(candidate, Failure):
+                return candidate
+            self._store.put_candidate(position, candidate)
+        return None
 
     def _close(self, positions: range, wanted: tuple[Scenario, ...]) -> None:
         """Accept what a round came to, in order, and let the bank grow by it."""

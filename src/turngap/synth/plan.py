@@ -88,7 +88,8 @@ class Exploration(msgspec.Struct, frozen=True, kw_only=True, tag="exploration"):
     facts: tuple[Fact, ...] = ()
     """What the customer asked about; the indices are those of the steps here."""
     mishaps: dict[str, int] = {}
-    """What the explorer got wrong on the way and what is no step, counted: ``malformed call``, ``tool not offered``."""
+    """What the explorer got wrong on the way and what is no step, counted: ``malformed call``, ``tool not offered``;
+    and what of the domain's code failed, and was done without (`turngap.synth.explore.FAULT`)."""
 
 
 class Origin(StrEnum):
@@ -206,6 +207,8 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True, tag="loss"):
     """One of a few short phrases, so that they can be counted: ``no effect``, ``too few choices``."""
     detail: str = ""
     """This case, for readers."""
+    fault: bool = False
+    """Code failed, the domain's or turngap's own; nobody decided that the candidate is of no use."""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,9 @@
 """The last proof of a task: the reference agent does it, in conversation with the scripted user, and is rewarded.
 
-What that needs is all that a task promises: its reference can be done by somebody who has to ask for what the user
-knows, the user answers, says yes, changes course where the task says so, and in the end the state and the facts are
-those that are wanted. A task of which it is not so is given up.
+The reference agent asks for what the user withholds and for a yes, tells the facts and follows a change of course. In
+the end the state and the facts have to be those that are wanted, and the user must have had no lapse. A task of which
+it is not so is given up. Non-goal: whether the answers would do for an agent that does not know the reference; that is
+for `turngap.synth.validity`.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class Player:
         reward = await self._grader.grade(task, self._domain, played.trajectory, played.world)
         lapses = played.trajectory.metadata["lapses"]
         if not succeeded(reward.value) or lapses:
-            detail = reward.detail or "; ".join(str(lapse) for lapse in lapses)
+            wrong = [*map(str, lapses), *(symptom.detail for symptom in reward.symptoms)]
+            detail = reward.detail or "; ".join(wrong) or f"ended by {played.trajectory.metadata['termination']}"
             raise LostError(Loss(stage="play", reason="the reference agent does not get through", detail=detail))
         return played.trajectory

@@ -9,7 +9,8 @@ A value is *recognised* where the tool answers otherwise to it than to a made-up
 something instead of nothing, a result instead of an error, or, where nothing ever went through, another error. An
 address or a note is not recognised, since any will do. A recognised value that an earlier result held was seen to flow.
 
-Generic tools are not probed: they know nothing of the records. A domain's own faults on odd arguments are its answers.
+Generic tools are not probed: they know nothing of the records. A domain's own faults on odd arguments are its answers;
+a tool that runs out of time is not called again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import msgspec
 from turngap import jsonio
 from turngap.data import ToolCall
 from turngap.domains.live import LiveDomain, LiveTool
+from turngap.errors import DomainFault
 from turngap.synth.naming import key_name
 from turngap.synth.offer import Offer, offers, token
 from turngap.synth.place import arguments, kind_of, place, slots
@@ -94,6 +96,8 @@ class _Probe:
         self.keys: dict[tuple[str, str], int] = {}
         self.gone_through: dict[str, int] = {}
         self.asked: dict[str, int] = {}
+        self.slow: set[str] = set()
+        """Tools that ran out of time: not called again, since each call would wait as long."""
 
     def run(self) -> Findings:
         writing = [tool.name for tool in self.tools if tool.kind == "write"]
@@ -136,7 +140,7 @@ class _Probe:
         for _ in range(_ROUNDS):
             before = len(done)
             for tool in self.tools:
-                if tool.kind == "read":
+                if tool.kind == "read" and tool.name not in self.slow:
                     self._read(tool, pool, rng, done)
             if len(done) == before:
                 break
@@ -146,7 +150,7 @@ class _Probe:
                 self._write(tool, pool, rng)
 
     def _tired(self, tool: str) -> bool:
-        return self.asked.get(tool, 0) >= _MOST_CALLS
+        return tool in self.slow or self.asked.get(tool, 0) >= _MOST_CALLS
 
     def _near(self, table: str, key: str) -> list[tuple[str, str]]:
         """The record, what it names and what names it."""
@@ -183,10 +187,16 @@ class _Probe:
     def _made(self, tool: LiveTool, values: Mapping[str, Any]) -> set[str]:
         """Keys of the records that a call makes."""
         world = self.world.fork()
-        world.call(ToolCall(name=tool.name, arguments=arguments(values)))
+        try:
+            world.call(ToolCall(name=tool.name, arguments=arguments(values)))
+        except DomainFault:
+            return set()  # it failed by chance
         return {change.key for change in world.changes() if change.kind == "added" and not change.path}
 
     def _note(self, tool: LiveTool, search: Search, pool: Pool) -> None:
+        if search.slow:
+            self.slow.add(tool.name)
+            return
         for slot, value, through in search.recognised(self.world, self.holders):
             if through:
                 self.went.add((tool.name, slot))

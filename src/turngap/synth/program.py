@@ -15,10 +15,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from turngap.domains.live import LiveDomain, LiveWorld
+from turngap.errors import DomainFault
 from turngap.synth.course import Course
 from turngap.synth.customer import Tables
-from turngap.synth.explore import Brief
+from turngap.synth.explore import FAULT, Brief
 from turngap.synth.invention import Inventor
 from turngap.synth.knowhow import Knowhow
 from turngap.synth.looking import Library, Looking
@@ -59,10 +62,25 @@ class ProgramExplorer:
         }
 
     async def explore(self, brief: Brief, world: LiveWorld) -> Exploration:
-        """Act for a customer. See `Explorer.explore`."""
-        course = Course(brief, Looking(world, Memory(), self._library), self._knowhow, self._inventor)
-        await course.run()
+        """Act for a customer; a tool whose code fails is done without, and noted. See `Explorer.explore`."""
+        offered, crashed = brief.tools, dict[str, int]()
+        while True:
+            looking = Looking(world, Memory(), self._library)
+            here = msgspec.structs.replace(brief, tools=offered)
+            course = Course(here, looking, self._knowhow, self._inventor)
+            try:
+                await course.run()
+                break
+            except DomainFault as fault:
+                left = tuple(name for name in offered if name != looking.calling)
+                if left == offered or not left:
+                    raise
+                offered, world = left, self._domain.world()
+                crashed[f"{FAULT}{fault}"] = 1
         if not course.steps:
+            if crashed:
+                reason = next(iter(crashed)).removeprefix(FAULT)
+                raise LostError(Loss(stage="explore", reason="domain fault", detail=reason, fault=True))
             raise LostError(Loss(stage="explore", reason="nothing could be done", detail=", ".join(brief.tools)))
         return Exploration(
             id=brief.id,
@@ -73,6 +91,7 @@ class ProgramExplorer:
             inspired_by=brief.example.id if brief.example else "",
             steps=tuple(course.steps),
             facts=tuple(course.facts),
+            mishaps=crashed,
         )
 
     async def aclose(self) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from turngap import jsonio
 from turngap.data import ToolCall
+from turngap.domains.blame import TIME_LIMIT, UNKNOWN_OUTCOME
 from turngap.domains.live import LiveTool, LiveWorld
 from turngap.errors import DomainFault
 from turngap.synth.offer import offers, token
@@ -83,6 +84,8 @@ class Search:
         self._most = _CALLS[tool.kind]
         self.asked = 0
         """Calls that were made so far."""
+        self.slow = False
+        """The tool ran out of time, and is not called any more."""
         self._kept: list[dict[str, Any]] = []
         self._answers: dict[str, tuple[str, str]] = {}
         self._named = {
@@ -106,7 +109,7 @@ class Search:
             self._kept.append(values)
             for slot in self._slots:
                 for value in self._candidates[slot.place]:
-                    if self.asked >= self._most or len(through) >= wanted:
+                    if self.slow or self.asked >= self._most or len(through) >= wanted:
                         break
                     other = {**values, slot.place: value}
                     answer, text = self._ask(world, other)
@@ -178,11 +181,14 @@ class Search:
         made = jsonio.canonical(values)
         if made in self._answers:
             return self._answers[made]
+        if self.slow:
+            return "fault", ""
         self.asked += 1
         call = ToolCall(name=self._tool.name, arguments=arguments(values))
         try:
             message = (world if self._tool.kind == "read" else world.fork()).call(call)
-        except DomainFault:
+        except DomainFault as fault:
+            self.slow = getattr(fault, "kind", "") in (TIME_LIMIT, UNKNOWN_OUTCOME)
             self._answers[made] = ("fault", "")
             return self._answers[made]
         text = message.content

@@ -10,7 +10,7 @@ Non-goals: deciding what is made next (`turngap.synth.pipeline`), and writing th
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -62,19 +62,24 @@ class SynthStore:
         self._closing = ExitStack()
 
     @classmethod
-    def create(cls, directory: Path, config: SynthConfig, domain: dict[str, Any]) -> SynthStore:
+    def create(
+        cls, directory: Path, config: SynthConfig, domain: dict[str, Any], files: Mapping[str, str] | None = None
+    ) -> SynthStore:
         """Begin, or go on with what the directory holds.
 
         Args:
             directory: made where it is missing.
             config: what is asked for.
             domain: the domain's identity.
+            files: option -> digest of the file that it names, for those that decide what is made.
 
         Raises:
             StoreError: locked, damaged, or not writable. ConfigError: it holds a synthesis with other settings, or of
-                a domain that has changed since; names the differences.
+                a domain or with files that have changed since; names the differences.
         """
         with ExitStack() as closing:
+            if directory.is_file():
+                raise StoreError(f"{directory}: is a file; name a directory with -o")
             try:
                 directory.mkdir(parents=True, exist_ok=True)
             except OSError as error:
@@ -85,6 +90,7 @@ class SynthStore:
             closing.callback(database.close)
             store = cls(directory, database)
             store._agree("settings", config.generation_identity())
+            store._agree("files", dict(files or {}))
             store._agree("domain", domain)
             database.write("INSERT OR REPLACE INTO fact VALUES ('config', ?)", (pack(config),))
             store._closing = closing.pop_all()
@@ -131,6 +137,15 @@ class SynthStore:
         """The domain's identity."""
         found: dict[str, Any] = self._fact("domain")
         return found
+
+    def put_graph(self, text: str) -> None:
+        """Commit the tool graph that walks go on, as `turngap.synth.graph.ToolGraph.json` writes it."""
+        self._database.write("INSERT OR REPLACE INTO fact VALUES ('graph', ?)", (pack(text),))
+
+    def graph(self) -> str | None:
+        """The tool graph that walks go on; None where none was noted, or where nothing was made with it yet."""
+        row = self._database.row("SELECT body FROM fact WHERE key = 'graph' AND EXISTS (SELECT 1 FROM exploration)")
+        return None if row is None else str(self._read(_plain, row[0]))
 
     def put_exploration(self, position: int, made: Exploration | Loss) -> None:
         """Commit what came of one exploration."""

@@ -22,9 +22,9 @@ import msgspec
 from turngap.data.asking import answer, spell, spoken
 from turngap.data.task import Change, Fact, Instructions, Intent, Scenario, Task
 from turngap.domains import LiveDomain
-from turngap.synth.outline import Outline, Part, Telling, Wish, criteria, made, name_of, outline, purpose
+from turngap.synth.outline import Outline, Part, Telling, Wish, criteria, made, name_of, outline, purpose, said_before
 from turngap.synth.phrase import Phrases, Voice, load, voiced
-from turngap.synth.plan import Draft
+from turngap.synth.plan import Argument, Draft, Loss, LostError
 from turngap.synth.plan import Fact as Asked
 from turngap.synth.wording import Speech, Wording, mentions, told_identity
 
@@ -34,6 +34,9 @@ VERSION = 1
 _LOWERED = re.compile(r"(It's|It|The|That's|That|Please|Well|In|From|To)\b")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _INSISTS = (1, 2, 2)
+
+_ATTEMPTS = 4
+"""How often other words are tried where the first ones say what is to be told."""
 
 _SHORT = 80
 """Characters of a wish after which "instead" would come too late."""
@@ -89,7 +92,11 @@ class TemplateSummariser:
 
     async def summarise(self, draft: Draft, domain: LiveDomain) -> Task:
         """Word a draft. See `Summariser.summarise`."""
-        return _Summary(draft, domain, self._wording, self._phrases).task()
+        for attempt in range(_ATTEMPTS):
+            task = _Summary(draft, domain, self._wording, self._phrases, attempt).task()
+            if not list(said_before(task)):
+                break
+        return task
 
     async def aclose(self) -> None:
         """Nothing is held."""
@@ -110,11 +117,11 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 class _Summary:
     """One draft on its way to a task."""
 
-    def __init__(self, draft: Draft, domain: LiveDomain, wording: Wording, phrases: Phrases) -> None:
+    def __init__(self, draft: Draft, domain: LiveDomain, wording: Wording, phrases: Phrases, attempt: int) -> None:
         self._draft = draft
         self._domain = domain
         self._phrases = phrases
-        self._rng = random.Random(f"{draft.seed}/{draft.id}/summary")
+        self._rng = random.Random(f"{draft.seed}/{draft.id}/summary{attempt or ''}")
         self._outline: Outline = outline(draft, domain)
         self._hidden = draft.scenario is Scenario.AMBIGUOUS
         strange = self._outline.strange
@@ -131,7 +138,7 @@ class _Summary:
             self._secrets = tuple(filter(None, (*values, *things)))
         self._who = told_identity(phrases, self._outline.identity, self._rng)
         self._drifts = self._outline.change == "drift"
-        self._asked: set[str] = set()
+        self._asked: set[tuple[int, str]] = set()
         self._first = list(self._lines(0))
         later = self._outline.later is not None
         self._later = list(self._drifted() if self._drifts else self._lines(1, "addition") if later else ())
@@ -182,39 +189,41 @@ class _Summary:
         if wish.fact is not None:
             about = self._about(part, wish.fact)
             key = ("addition_ask" if lead == "addition" else "ask_only") if first else "ask"
-            key = "ask_again" if about in self._asked else key
-            self._asked.add(about)
             return _Line(wish=wish, what=about, text=_sentence(self._talk(key, about=about)))
         rest: tuple[str, ...] = ()
         if self._hidden:
             what = speech.vague(wish.step)
         else:
             what, further = speech.wish(wish.step)
-            rest = tuple(filter(None, (*further, speech.why(wish.step))))
+            # A correction has the reason that the wish had before.
+            rest = tuple(filter(None, (*further, "" if lead == "drift_same" else speech.why(wish.step))))
         key = lead or ("wish" if first else "next")
         said = self._talk(key, wish=what, topic=topic)
         return _Line(wish=wish, what=what, rest=rest, text=" ".join((_sentence(said), *rest)))
 
     def _about(self, part: int, fact: Asked) -> str:
-        """What a fact is; where another one is called the same, with the wish that it belongs to."""
+        """What a fact is; with the wish that it belongs to, where it could be taken for that of another."""
         speech, here = self._speeches[part], self._outline.parts[part]
+        question = speech.question(fact)
+        choosing = [wish.step for wish in _choosing(here)]
+        if question.doubt or (question.change is not None and question.change not in choosing):
+            raise _unclear(question.doubt or f"{question.full} is that of a change which is not spoken of yet")
         about = speech.about(fact, self._secrets)
-        facts = [wish.fact for wish in here.wishes if wish.fact is not None]
-        twins = [one for one in facts if speech.about(one, self._secrets) == about]
-        effect = next((wish.step for wish in here.wishes if wish.fact is None and wish.step >= fact.step), None)
-        return f"{about} for {speech.topic(effect)}" if len(twins) > 1 and effect is not None else about
+        if question.change is not None and len(choosing) > 1:
+            topics = [(step, speech.topic(step)) for step in choosing]
+            about = f"{about} for {_counted_off(speech.topic(question.change), question.change, topics)}"
+        if (part, about) in self._asked:
+            raise _unclear(f"{about}, twice")
+        self._asked.add((part, about))
+        return about
 
     def _left(self, part: int, told: set[str], line: _Line) -> Iterator[str]:
-        """Sentences for values of look-ups that nothing else tells."""
+        """Sentences for values of look-ups that nothing else tells; what was reckoned says of itself what it is of."""
         here = self._outline.parts[part]
-        asked = [wish.fact.step for wish in here.wishes if wish.fact is not None]
-        # Where something is reckoned, it takes whatever was looked up before.
-        reckoned = [step for step in asked if here.plan.steps[step].kind != "read"]
+        asked = [wish.fact.step for wish in here.wishes if wish.fact is not None and wish.fact.path]
         for telling in here.tellings:
-            if telling.step not in asked and not any(telling.step < step for step in reckoned):
-                continue
             known = _key(telling.slot, telling.value) in told or mentions(line.text, spell(telling.value))
-            if here.plan.steps[telling.step].kind == "read" and not known:
+            if telling.step in asked and here.plan.steps[telling.step].kind == "read" and not known:
                 yield self._speeches[part].answer(telling.step, telling.slot)
 
     def _drifted(self) -> Iterator[_Line]:
@@ -224,6 +233,9 @@ class _Summary:
         now = {self._call(1, wish) for wish in wishes if wish.fact is None}
         gone = next((line.wish.step for call, line in first.items() if call not in now), 0)
         lead = "drift_one" if len(first) > 1 else "drift"
+        changed = [wish.step for wish in wishes if wish.fact is None and self._call(1, wish) not in first]
+        if len(first) == 1 and changed and self._tool(1, changed[0]) == self._tool(0, gone):
+            lead = "drift_same"
         for wish in wishes:
             stayed = first.get(self._call(1, wish)) if wish.fact is None else None
             if stayed is not None:
@@ -231,8 +243,14 @@ class _Summary:
             elif wish.fact is not None:
                 yield self._line(1, wish, "", first=False)
             else:
-                yield self._line(1, wish, lead, first=False, topic=self._speeches[0].topic(gone))
+                steps = [line.wish.step for line in self._first if line.wish.fact is None]
+                topics = [(step, self._speeches[0].topic(step)) for step in steps]
+                topic = _counted_off(self._speeches[0].topic(gone), gone, topics)
+                yield self._line(1, wish, lead, first=False, topic=topic)
                 lead = ""
+
+    def _tool(self, part: int, step: int) -> str:
+        return self._outline.parts[part].plan.steps[step].call.name
 
     def _call(self, part: int, wish: Wish) -> str:
         call = self._outline.parts[part].plan.steps[wish.step].call
@@ -312,12 +330,16 @@ class _Summary:
             if wish.fact is None or speech.about(wish.fact, self._secrets) == speech.about(wish.fact):
                 continue
             full = speech.about(wish.fact)
-            for index in self._draft.withheld:
-                argument = here.plan.arguments[index]
-                if mentions(full, spell(argument.value)):
-                    telling = Telling(step=argument.step, slot=name_of(argument), value=argument.value)
-                    yield telling, self._talk("meant", about=full)
-                    break
+            withheld = [here.plan.arguments[index] for index in self._draft.withheld]
+            telling = next((one for one in map(_telling, withheld) if self._is_of(speech, full, one)), None)
+            if telling is None:
+                raise _unclear(f"{full}, which nobody asks for")
+            yield telling, self._talk("meant", about=full)
+
+    def _is_of(self, speech: Speech, full: str, telling: Telling) -> bool:
+        """Whether a question is about a value, by itself or in words."""
+        words = [spell(telling.value), *speech.words(telling.step, telling.slot)]
+        return any(mentions(full, word) for word in words if word)
 
     def _apart(self, here: Part, speech: Speech, telling: Telling, says: str) -> str:
         """An answer that says what it is about, where the same is told for another wish too."""
@@ -325,10 +347,8 @@ class _Summary:
         asked = telling.slot in self._outline.identity
         if (len(twins) < 2 and not asked) or here.plan.steps[telling.step].kind == "read":
             return says
-        topic = speech.topic(telling.step)
-        alike = [one.step for one in twins if speech.topic(one.step) == topic]
-        if len(alike) > 1 and topic.startswith("the "):
-            topic = f"the {_ORDINALS[alike.index(telling.step) % len(_ORDINALS)]} {topic.removeprefix('the ')}"
+        topics = [(one.step, speech.topic(one.step)) for one in twins]
+        topic = _counted_off(speech.topic(telling.step), telling.step, topics)
         return f"For {topic}: {_inside(says)}"
 
     # What the one is told who plays the customer.
@@ -370,6 +390,21 @@ class _Summary:
         return self._speeches[0].talk(key, **words)
 
 
+def _counted_off(topic: str, step: int, topics: Sequence[tuple[int, str]]) -> str:
+    """A topic, as the first or second one where several steps have the same."""
+    alike = [at for at, other in topics if other == topic]
+    if len(alike) < 2 or step not in alike:
+        return topic
+    count = _ORDINALS[alike.index(step) % len(_ORDINALS)]
+    return f"the {count} {topic.removeprefix('the ')}" if topic.startswith("the ") else f"{topic} (the {count} one)"
+
+
+def _choosing(part: Part) -> list[Wish]:
+    """The wishes that choose among things, so that something can be reckoned of each."""
+    called = ((wish, part.plan.steps[wish.step].call.arguments or {}) for wish in part.wishes if wish.fact is None)
+    return [wish for wish, arguments in called if any(isinstance(value, list) for value in arguments.values())]
+
+
 def _told(lines: Sequence[_Line], *, instead: bool = False) -> Iterator[str]:
     """Wishes as instructions."""
     for number, line in enumerate(lines):
@@ -382,6 +417,14 @@ def _told(lines: Sequence[_Line], *, instead: bool = False) -> Iterator[str]:
             )
             yield _sentence(f"<I> {also}want to {line.what}{now}")
         yield from line.rest
+
+
+def _telling(argument: Argument) -> Telling:
+    return Telling(step=argument.step, slot=name_of(argument), value=argument.value)
+
+
+def _unclear(detail: str) -> LostError:
+    return LostError(Loss(stage="summarise", reason="a question that words do not determine", detail=detail))
 
 
 def _key(slot: str, value: Any) -> str:

@@ -2,8 +2,9 @@
 
 The hard checks hold a task against its draft. Its reference leads to the plan's state, with no refused call and no
 broken rule; every wish of the draft is asked for in words that the customer says, and nothing else is said to be
-wished; every value that only the customer knows can be had from them; nothing that is to be asked for stands in the
-first message, and nobody speaks of ids that no person has in mind; `turngap.synth.check` finds no error.
+wished; every value that only the customer knows can be had from them, in words that a person can say; nothing that is
+to be asked for stands in the first message; the customer's own words do not tell what is to be told; nobody speaks of
+ids that no person has in mind; `turngap.synth.check` finds no error.
 
 `Scorer` is the seam of what a model thinks; `turngap.synth.asked_scorer` asks one.
 """
@@ -20,7 +21,8 @@ from turngap.domains import LiveDomain
 from turngap.synth.check import Checker
 from turngap.synth.known import Known
 from turngap.synth.offer import leaves, token
-from turngap.synth.outline import Outline, criteria, name_of, outline
+from turngap.synth.outline import Outline, criteria, name_of, outline, said_before
+from turngap.synth.plain import can_be_said
 from turngap.synth.plan import Argument, Draft, Loss, LostError, Plan
 from turngap.synth.replay import replay
 from turngap.synth.wording import mentions
@@ -63,7 +65,7 @@ def require_valid(task: Task, draft: Draft, domain: LiveDomain, checker: Checker
         LostError: a check fails. DomainFault: the domain's own code failed.
     """
     told = outline(draft, domain)
-    for check in (_executes, _asks, _tells, _keeps_silent):
+    for check in (_executes, _asks, _speakable, _tells, _keeps_silent):
         for reason, detail in check(task, told, domain):
             raise LostError(Loss(stage="validate", reason=reason, detail=detail))
     finding = next((one for one in (checker or Checker(domain)).check(task) if one.severity == "error"), None)
@@ -78,7 +80,7 @@ Flaws = Iterator[tuple[str, str]]
 def words(task: Task, draft: Draft, domain: LiveDomain) -> Flaws:
     """What is wrong with the words of a task, without a look at what they lead to."""
     told = outline(draft, domain)
-    for check in (_asks, _tells, _keeps_silent):
+    for check in (_asks, _speakable, _tells, _keeps_silent):
         yield from check(task, told, domain)
 
 
@@ -147,10 +149,22 @@ def _tells(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
             yield "a value cannot be had", f"{slot} {value}"
 
 
+def _speakable(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
+    """A person can say every value that is told; nothing at all only where that is a value, as in a second address."""
+    del task, domain
+    named = [(one.slot, one.value) for part in told.parts for one in part.tellings]
+    for slot, value in (*told.identity.items(), *named):
+        nothing = not spell(value).strip()
+        if not can_be_said(value) and (not nothing or slot in told.identity or slot.endswith("id")):
+            yield "a value that nobody can say", f"{slot} {spell(value)!r}"
+
+
 def _keeps_silent(task: Task, told: Outline, domain: LiveDomain) -> Flaws:
     """What is withheld is not in the first message, what comes later not before its time, and nobody speaks in ids."""
     del domain
     intent = task.intent or Intent(opening="")
+    for fact in said_before(task):
+        yield "the customer says what is to be told", fact
     for argument in withheld(told.draft):
         value = spell(argument.value)
         if telling(value) and mentions(intent.opening, value):

@@ -11,28 +11,34 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from turngap.data import ToolSpec
-from turngap.data.asking import answer as plain_answer
-from turngap.data.asking import spell, spoken
+from turngap.data.asking import spell
+from turngap.data.task import hands_over
 from turngap.domains import LiveDomain
-from turngap.synth.description import Found, Records, article, found_in, is_plural, listed, variant
-from turngap.synth.offer import parsed, parts
+from turngap.synth.description import (
+    SAME,
+    Found,
+    Records,
+    article,
+    fits,
+    found_in,
+    is_plural,
+    listed,
+    spelled,
+    variant,
+)
+from turngap.synth.offer import parts
 from turngap.synth.outline import FROM_USER
 from turngap.synth.phrase import Part, Phrases, Slot, Tool, load
+from turngap.synth.plain import general_answer, general_topic, general_wish
 from turngap.synth.plan import Argument, Fact, Plan
+from turngap.synth.question import Question, Questions
 
 _HOLE = re.compile(r"\{(\w+)\}")
-_INDEX = re.compile(r"\[[^\]]*\]")
-_NUMBER = re.compile(r"\d+\.\d\d")
-_DESK = re.compile(r"\b(customer|agent|user|call|tool|must|should|raise)", re.IGNORECASE)
-_LONG = 80
-"""Characters of a description that is too long for a wish."""
-_MASS = frozenset(["data", "roaming", "information", "money", "insurance", "luggage", "baggage", "access", "help"])
-"""Words that have no article."""
 
 
 class Wording:
@@ -87,7 +93,6 @@ class Speech:
         self._wording = wording
         self._phrases = wording.phrases
         self._rng = rng
-        self._facts: dict[tuple[int, str], tuple[str, str]] = {}
         self._used: set[str] = set()
         self._wishes: dict[int, tuple[str, tuple[str, ...]]] = {}
         self._values: dict[tuple[int, str], str] = {}
@@ -96,6 +101,7 @@ class Speech:
         for argument in plan.arguments:
             name = str(parts(argument.path)[0])
             self._arguments.setdefault((argument.step, name), []).append(argument)
+        self._questions = Questions(plan, wording.phrases, lambda: wording.records, self.found, rng)
 
     def told(self, step: int) -> tuple[str, ...]:
         """The arguments of a step that the person has to tell, in the order of the call."""
@@ -132,7 +138,8 @@ class Speech:
     def why(self, step: int) -> str:
         """A sentence that says why; often empty."""
         reasons = self._tool(step).why
-        if not reasons or self._strange:
+        # Whoever wants a thing once more gives no reason why another would be better.
+        if not reasons or self._strange or SAME in self.wish(step)[0]:
             return ""
         several = self._several(step)
         words = {
@@ -146,7 +153,7 @@ class Speech:
     def topic(self, step: int) -> str:
         """What a wish is about, where it has to be told from another."""
         name = self.plan.steps[step].call.name
-        return self._tool(step).topic or f"what <I> said about {general_wish(name, None)}"
+        return self._tool(step).topic or general_topic(name, self._wording.specs.get(name))
 
     def answer(self, step: int, slot: str) -> str:
         """The sentence that tells the value of an argument of a step."""
@@ -175,49 +182,12 @@ class Speech:
             fact: what has to be told.
             secrets: values that must not be said; what names one is put vaguely then.
         """
-        key = (fact.step, fact.path)
-        if key not in self._facts:
-            self._facts[key] = self._about(fact)
-        full, vague = self._facts[key]
-        return vague if any(mentions(full, secret) for secret in secrets) else full
+        worded = self.question(fact)
+        return worded.vague if any(mentions(worded.full, secret) for secret in secrets) else worded.full
 
-    def _about(self, fact: Fact) -> tuple[str, str]:
-        """A fact in plain words, and vaguely."""
-        place = _INDEX.sub("[]", fact.path)
-        found = found_in(self.plan.steps[fact.step].result, fact.path) if place else self._reckoned(fact)
-        for asked in self._phrases.asked:
-            fits = (
-                place.endswith(asked.place)
-                if place and asked.place
-                else not place and asked.about and fact.about.startswith(asked.about)
-            )
-            if not fits or found is None or not _is(found.record, asked.when):
-                continue
-            words = _spelled(found.record)
-            if asked.thing and (named := self._named(found, asked.thing)) is not None:
-                words["thing"] = article(named, asked.thing, asked.options, self._phrases.options)
-            phrase = self._rng.choice(asked.says)
-            if all(hole in words for hole in _HOLE.findall(phrase)):
-                return self._filled(phrase, words), self._rng.choice(asked.vague or ("something about it",))
-        plain = fact.about or f"the {spoken(str((parts(fact.path) or ('result',))[-1]))}"
-        return plain, re.split(r" (?:of|for|in) ", plain)[0]
-
-    def _named(self, found: Found, thing: str) -> Found | None:
-        """A record with a name: the one found, or the same in the database where it has one."""
-        if thing in found.record:
-            return found
-        ids = [value for key, value in found.record.items() if key.endswith("id")]
-        others = (self._wording.records.find(value) for value in ids)
-        return next((one for one in others if one is not None and thing in one.record), None)
-
-    def _reckoned(self, fact: Fact) -> Found | None:
-        """The record whose numbers a calculation is made of."""
-        numbers = set(_NUMBER.findall(str(self.plan.steps[fact.step].call.arguments)))
-        for step in self.plan.steps[: fact.step]:
-            shown = {f"{value:.2f}" for value in _numbers(parsed(step.result))}
-            if numbers and numbers <= shown:
-                return found_in(step.result, "")
-        return None
+    def question(self, fact: Fact) -> Question:
+        """A fact in words, with whether they determine it."""
+        return self._questions.question(fact)
 
     def _wish(self, step: int) -> tuple[str, tuple[str, ...]]:
         tool, name = self._tool(step), self.plan.steps[step].call.name
@@ -242,8 +212,7 @@ class Speech:
             return self._filled(phrase, {hole: self._word(step, hole) for hole in _HOLE.findall(phrase)})
         value = (self.plan.steps[step].call.arguments or {})[slot]
         word = self._word(step, slot)
-        said = plain_answer(slot, value if isinstance(value, list) and word == spell(value) else word.rstrip("."))
-        return f"<My>{said[2:]}" if said.startswith("My ") else said
+        return general_answer(slot, value, None if word in ("", spell(value)) else word)
 
     def _word(self, step: int, name: str) -> str:
         key = (step, name)
@@ -304,11 +273,11 @@ class Speech:
         if slot.thing:
             return article(found, slot.thing, slot.options, rules) if slot.thing in record else None
         for kind in slot.kinds:
-            if _is(record, kind.when):
+            if fits(record, kind.when):
                 phrase = self._rng.choice(kind.says)
-                told = self._filled(phrase, _spelled(record))
-                others = (one for one in found.beside if _is(one, kind.when) and not _is(record, one))
-                if any(self._filled(phrase, _spelled(one)) == told for one in others):
+                told = self._filled(phrase, spelled(record))
+                others = (one for one in found.beside if fits(one, kind.when) and not fits(record, one))
+                if any(self._filled(phrase, spelled(one)) == told for one in others):
                     return None
                 return told.replace("<my>", "their") if self._strange else told
         return None
@@ -325,7 +294,11 @@ class Speech:
     # What the phrases say.
 
     def _tool(self, step: int) -> Tool:
-        return self._phrases.tools.get(self.plan.steps[step].call.name, Tool())
+        name, tools = self.plan.steps[step].call.name, self._phrases.tools
+        if name not in tools and hands_over(name):
+            # Whoever is handed over wants to speak to a person, whatever the tool is called.
+            return next((tool for other, tool in tools.items() if hands_over(other)), Tool())
+        return tools.get(name, Tool())
 
     def _slot(self, name: str) -> Slot:
         return self._phrases.slots.get(name, Slot())
@@ -355,24 +328,6 @@ class Speech:
         return _HOLE.sub(lambda hole: words.get(hole[1], hole[0]), phrase)
 
 
-def general_wish(name: str, spec: ToolSpec | None) -> str:
-    """What a tool does, as what goes after "I'd like to": from its description where that begins so, else its name."""
-    words = spoken(name).split()
-    described = " ".join((spec.description if spec else "").split())
-    first = re.sub(r"\s*\([^)]*\)", "", re.split(r"(?<=[.;:])\s", described, maxsplit=1)[0]).rstrip(".;:")
-    verb, _, rest = first.partition(" ")
-    if (
-        words[0] in (verb.lower(), verb.lower().removesuffix("s"))
-        and rest
-        and len(first) < _LONG
-        and not _DESK.search(first)
-    ):
-        return f"{words[0]} {rest}"
-    countable = len(words) > 1 and words[-1] not in _MASS and not words[-1].endswith("s")
-    named = words[1:2] == ["user"] or words[1:2] == ["my"]
-    return " ".join([words[0], *(["a"] if countable and not named else []), *words[1:]])
-
-
 def mentions(text: str, value: str) -> bool:
     """Whether a text names a value, and does not just hold its letters by chance."""
     return re.search(rf"(?<!\w){re.escape(value.lstrip('#'))}(?!\w)", text, re.IGNORECASE) is not None
@@ -393,33 +348,8 @@ def told_identity(phrases: Phrases, slots: Mapping[str, str], rng: random.Random
         if sentences:
             said.append(((slot,), rng.choice(sentences).replace(f"{{{slot}}}", spell(value))))
         else:
-            plain = plain_answer(slot, value)
-            said.append(((slot,), f"<My>{plain[2:]}" if plain.startswith("My ") else plain))
+            said.append(((slot,), general_answer(slot, value)))
     return said
-
-
-def _numbers(value: Any) -> Iterator[float]:
-    if isinstance(value, dict):
-        for inner in value.values():
-            yield from _numbers(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _numbers(inner)
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield float(value)
-
-
-def _is(record: Mapping[str, Any], when: Mapping[str, Any]) -> bool:
-    return all(record.get(key) == value for key, value in when.items())
-
-
-def _spelled(record: Mapping[str, Any]) -> dict[str, str]:
-    return {key: _name(spell(value)) for key, value in record.items()}
-
-
-def _name(text: str) -> str:
-    """A brand as people write it."""
-    return text.capitalize() if text in ("visa", "mastercard", "amex", "discover") else text
 
 
 def _counted(words: Sequence[str]) -> list[str]:

@@ -94,9 +94,13 @@ async def converse(config: ConverseConfig, directory: Path, progress: Progress, 
             notify=progress.note,
             waiting=progress.waiting,
         )
-        tasks = await _tasks(config, store, progress, cache) if config.writer.spec == TEMPLATE else None
-        company = open_company(config, desk, tasks, context)
+        has_tasks = config.writer.spec == TEMPLATE
+        # Everyone is there before a task is made, so that a name that nobody goes by costs nothing.
+        company = open_company(config, desk, () if has_tasks else None, context)
         try:
+            if has_tasks:
+                tasks = await _tasks(config, store, progress, cache)
+                company = msgspec.structs.replace(company, scenarios=TaskScenarios(desk, tasks[: config.count]))
             store.agree("parties", company.identity())
             for remark in _remarks(company):
                 progress.note(remark)

@@ -77,6 +77,8 @@ class ConverseStore:
                 of a desk that has changed since; names the differences.
         """
         with ExitStack() as closing:
+            if directory.is_file():
+                raise StoreError(f"{directory}: is a file; name a directory with -o")
             try:
                 directory.mkdir(parents=True, exist_ok=True)
             except OSError as error:
