@@ -54,6 +54,21 @@ def _losses(document: dict[str, Any]) -> dict[str, dict[str, int]]:
 # --- offline ---------------------------------------------------------------------------------------------------------
 
 
+def test_everyone_is_there_before_a_task_is_made(tmp_path: Path, capsys: Any) -> None:
+    """A judge by a name that nobody goes by is refused before the synthesis, which may take long, begins."""
+    assert _converse(tmp_path / "out", "--domain", _DOMAIN, "--judge", "nope") == 2
+    assert "'nope'" in capsys.readouterr().err
+    assert not list((tmp_path / "out").glob("**/synth.sqlite"))
+
+
+def test_a_file_is_no_directory(tmp_path: Path, capsys: Any) -> None:
+    """It is said to be a file, and left as it is."""
+    (tmp_path / "out").write_text("mine", encoding="utf-8")
+    assert _converse(tmp_path / "out", "--domain", _DOMAIN) == 2
+    assert "is a file; name a directory with -o" in capsys.readouterr().err
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "mine"
+
+
 def test_without_a_model_all_is_made_and_approved(tasks: Path, tmp_path: Path, capsys: Any) -> None:
     """Reference agent, scripted user, two offline judges; the account is one document; what is kept evaluates to 1.0."""
     out = tmp_path / "out"

@@ -52,6 +52,14 @@ def test_a_near_copy_names_its_share_and_the_stretch() -> None:
     assert not contamination([document("l", " ".join(words[:10]))], tested).matches
 
 
+def test_values_that_stand_for_something_are_entities_however_short() -> None:
+    """SYN-02: BK-1 and room 102 are too short to be told from words in a text, so the document names them."""
+    learnt = [Document(id="a", text="Move it to Monday.", values=("BK-1", "102"))]
+    tested = [Document(id="b", text="Cancel bk-1, room 102.", values=("bk-1", "103"))]
+    assert contamination(learnt, tested).entities == {"bk-1": 1}
+    assert contamination(learnt, [document("c", "Cancel BK-1, room 102.")]).clean
+
+
 def test_entities_are_addresses_and_ids() -> None:
     """Order numbers and e-mail addresses count, plain words, short numbers and postal codes do not."""
     text = "I am Mia (mia.lee@example.com), zip 80279, order #W1234567 and #12345, item 123456, 2 of 12 boats, HAT07."

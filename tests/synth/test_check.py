@@ -259,6 +259,58 @@ def test_a_changing_task_changes() -> None:
     assert check(task(FIND, USER, PAY, words="", scenario=Scenario.CHANGING, intent=intent), shop()) == ()
 
 
+@pytest.mark.parametrize(
+    ("says", "facts"),
+    [
+        ("Never mind, go on as before.", ()),
+        ("Never mind, go on as before.", (Fact(slot="email", value="noor@example.com"),)),
+    ],
+)
+def test_a_change_that_changes_nothing_is_named(says: str, facts: tuple[Fact, ...]) -> None:
+    """Neither a new value, nor a question, nor a word for what any action does: no task in which somebody changes."""
+    intent = Intent(
+        opening="I am Noor, noor@example.com, and want to cancel order #W1.",
+        changes=(Change(says=says, facts=facts),),
+        facts=(Fact(slot="email", value="noor@example.com"),),
+    )
+    found = check(task(FIND, USER, CANCEL, scenario=Scenario.CHANGING, intent=intent), shop())
+    assert ("not as said", "warning", None) in flaws(found)
+
+
+def test_an_ambiguous_task_leaves_something_to_ask_for() -> None:
+    """Values that the opening tells, by its own account or word for word, are none; nor is who the user is."""
+    order = Fact(slot="order_id", value="#W1")
+    who = Fact(slot="email", value="noor@example.com")
+    for opening, facts in (
+        ("I am Noor and want to cancel an order.", (msgspec.structs.replace(order, told=True), who)),
+        ("I am Noor and want to cancel order #W1.", (order, who)),
+    ):
+        made = task(FIND, USER, CANCEL, scenario=Scenario.AMBIGUOUS, intent=Intent(opening=opening, facts=facts))
+        assert ("not as said", "error", None) in flaws(check(made, shop()))
+    fine = Intent(opening="I am Noor and want to cancel an order that I no longer need.", facts=(order, who))
+    assert check(task(FIND, USER, CANCEL, words="", scenario=Scenario.AMBIGUOUS, intent=fine), shop()) == ()
+
+
+def test_somebody_says_why_they_make_contact() -> None:
+    """An empty opening, and instructions without a reason where there is no opening, are errors."""
+    silent = task(FIND, USER, CANCEL, intent=Intent(opening=" "))
+    assert ("wish", "error", None) in flaws(check(silent, shop()))
+    assert ("wish", "error", None) in flaws(check(task(FIND, USER, CANCEL, words=""), shop()))
+
+
+def test_something_is_graded(tmp_path: Path) -> None:
+    """No component that counts, and no criteria at all: whatever the agent does passes, which is an error."""
+    found = check(task(FIND, USER, CANCEL, reward_basis=()), shop())
+    assert ("contradiction", "error", None) in flaws(found)
+    file = tmp_path / "tasks.json"
+    for criteria, graded in (("null", False), ('{"actions": [], "nl_assertions": ["Refuses."]}', True)):
+        said = '{"reason_for_call": "You ask what it costs.", "domain": "retail", "task_instructions": "Ask."}'
+        text = f'[{{"id": "1", "user_scenario": {{"instructions": {said}}}, "evaluation_criteria": {criteria}}}]'
+        file.write_text(text, encoding="utf-8")
+        found = check_all(task_files.read(file).tasks, shop())
+        assert ("contradiction" in [one.flaw.value for one in found if one.severity == "error"]) is not graded
+
+
 def test_syn_06_every_write_is_asked_for() -> None:
     """SYN-06: two payments and one move, and the words speak of the move only."""
     move = call("move_booking", booking_id="BK-1042", date="2031-06-01", seats=2)

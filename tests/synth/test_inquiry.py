@@ -91,6 +91,9 @@ def test_a_record_without_a_key_is_named_by_what_was_asked_for() -> None:
     assert about(_leaf("price", 17.0, order), order, keys, "103", {"order_id": "203"}) == "the price of order 203"
     user = {"name": "Ines", "balance": 5.0}
     assert about(_leaf("balance", 5.0, user), user, keys, "103", {"user_id": "103"}) == "the balance of the account"
+    user = {"account_status": "active"}
+    told = about(_leaf("account_status", "active", user), user, keys, "103", {"user_id": "103"})
+    assert told == "the account status"
     booking = {"date": "2031-05-02"}
     told = about(_leaf("date", "2031-05-02", booking), booking, {"B1": "booking_id"}, "B1", {"booking_id": "B1"})
     assert told == "the date of the booking"

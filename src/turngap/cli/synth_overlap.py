@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -12,10 +14,15 @@ from turngap import jsonio
 from turngap.cli.say import say
 from turngap.data import Task
 from turngap.data.asking import spell
+from turngap.data.task import Action
 from turngap.formats import tasks as task_files
-from turngap.metrics.contamination import Contamination, Document, contamination
+from turngap.metrics.contamination import Contamination, Document, contamination, entities
 
 _MOST_SHOWN = 20
+_CALLED = ("id", "ids", "number", "ref", "reference")
+"""Last words of the names of arguments that stand for somebody or something."""
+_WHERE = ("zip", "postal", "postcode")
+_ID = re.compile(r"#?(?!\d{5}$)(?:\d{3,}|(?=[\w#.-]*\d)(?=[\w#.-]*[^\W\d])[\w.-]+)")
 
 
 def overlap(
@@ -38,15 +45,57 @@ def overlap(
 
 
 def documents(path: Path) -> list[Document]:
-    """The tasks of a file as texts: what the user is told, and the values of the reference."""
-    return [Document(id=task.id, text=text(task)) for task in task_files.read(path).tasks]
+    """The tasks of a file as texts, with the values that stand for people and things."""
+    return [
+        Document(id=task.id, text=text(task), values=tuple(sorted(values(task))))
+        for task in task_files.read(path).tasks
+    ]
 
 
 def text(task: Task) -> str:
-    """What tells a task from others."""
+    """What tells a task from others: why the user makes contact, how to go about it, and the values of the reference.
+
+    What the user knows and does not know is said in the same sentences of everybody; who it is, `values` tells.
+    """
+    spoken = task.instructions
+    return "\n".join([spoken.reason, spoken.further, *(spell(action.arguments) for action in _actions(task))])
+
+
+def values(task: Task) -> set[str]:
+    """What the reference and the user name: addresses and ids, as short as they may be.
+
+    A value is an id when its argument is called one, or when it is one word of letters and digits, or of three digits
+    and more that are no number to reckon with; but for postal codes, and for dates.
+    """
+    spoken, intent = task.instructions, task.intent
+    found = entities(f"{spoken.known}\n{spoken.unknown}")
+    told: list[tuple[str, Any]] = []
+    if intent is not None:
+        told += [(fact.slot, fact.value) for fact in (*intent.facts, *(one for c in intent.changes for one in c.facts))]
+    told += [pair for action in _actions(task) for pair in (action.arguments or {}).items()]
+    return found | {value for name, inner in told for value in _ids(name, inner)}
+
+
+def _actions(task: Task) -> tuple[Action, ...]:
     criteria = task.criteria
-    actions = (*criteria.actions, *criteria.required, *criteria.forbidden)
-    return "\n".join([task.instructions.text(), *(spell(action.arguments) for action in actions)])
+    return (*criteria.actions, *criteria.required, *criteria.forbidden)
+
+
+def _ids(name: str, value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _ids(key, inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _ids(name, inner)
+    elif isinstance(value, (str, int)) and not isinstance(value, bool):
+        said, words = str(value), re.split(r"[\W_]+", name.lower())
+        if not said.strip() or any(word in _WHERE for word in words):
+            return
+        # A number that is called one may count something; as text it names something.
+        named = words[-1] in _CALLED and (isinstance(value, str) or words[-1] != "number")
+        if named or (isinstance(value, str) and _ID.fullmatch(said)):
+            yield said.lower()
 
 
 def _lines(found: Contamination) -> list[str]:

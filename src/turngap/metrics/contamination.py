@@ -5,7 +5,8 @@ tested on:
 
 * the same id;
 * the same entity: an e-mail address, or a word with a digit in it and five characters or more, such as ``#W1234567``,
-  but for a bare number of five digits: a postal code is where many live;
+  but for a bare number of five digits: a postal code is where many live. Where a document says which of its values
+  stand for something (`Document.values`), these are entities too, however short they are;
 * the same words. A document is cut into runs of `LENGTH` words, without regard to case and punctuation. Runs that
   everybody shares tell nothing, so those of the common text (policy, tool specifications) and those that `COMMON` or
   more tested documents have (phrases of a template) are left out. A tested document is flagged when at least `SHARE`
@@ -45,6 +46,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """Of the task or conversation."""
     text: str
     """What tells it from others: the user's instructions, or what was said. Without policy and tools."""
+    values: tuple[str, ...] = ()
+    """Further entities: values that are known to stand for somebody or something, such as the order that a call is
+    about."""
+
+    def entities(self) -> set[str]:
+        """Those of the text and the values, in lower case."""
+        return entities(self.text) | {value.lower() for value in self.values}
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,8 +165,8 @@ def _near(training: list[Document], evaluation: list[Document], common: Iterable
 
 
 def _shared(training: list[Document], evaluation: list[Document]) -> dict[str, int]:
-    known = {entity for one in training for entity in entities(one.text)}
-    counts = Counter(entity for one in evaluation for entity in entities(one.text) & known)
+    known = {entity for one in training for entity in one.entities()}
+    counts = Counter(entity for one in evaluation for entity in one.entities() & known)
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 

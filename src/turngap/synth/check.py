@@ -10,6 +10,7 @@ counts).
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ import msgspec
 from turngap import jsonio
 from turngap.data import Action, Task, ToolMessage
 from turngap.data.asking import spell
-from turngap.data.task import Component, Scenario, Side, hands_over
+from turngap.data.task import Change, Component, Criteria, Fact, Intent, Scenario, Side, hands_over
 from turngap.domains import LiveDomain, LiveWorld
 from turngap.domains.live import Done, Kind
 from turngap.errors import DataFault, DomainFault
@@ -36,9 +37,12 @@ from turngap.synth.parameter import parameters
 from turngap.synth.plan import Customer, Step
 from turngap.synth.provenance import Tracer
 from turngap.synth.replay import kinds
+from turngap.synth.wording import mentions
 
 _ARCHIVES = 8
 """How many databases are kept in mind; tasks with an initial state of their own have one each."""
+_ASKS = re.compile(r"\?|\b(know|tell|look up|find out|see)\b", re.IGNORECASE)
+_PERSON = re.compile(r"\b(talk|speak|person|human|somebody|someone|agent)\b", re.IGNORECASE)
 _NOBODY = Customer(table="", key="", record={})
 
 
@@ -189,6 +193,10 @@ class Checker:
     def _criteria(self, task: Task, world: LiveWorld) -> Iterator[Finding]:
         """What is counted and asks for nothing, and assertions that the reference itself does not fulfil."""
         criteria = task.criteria
+        bare = task.raw.get("evaluation_criteria") is None if task.raw else criteria == Criteria()
+        if bare or not criteria.reward_basis:
+            why = "there are no criteria" if bare else "no component is counted (reward_basis is empty)"
+            yield _error(task, Flaw.CONTRADICTION, f"{why}, so nothing is graded: whatever the agent does passes")
         asked: dict[Component, Sequence[Any]] = {
             Component.NL_ASSERTION: criteria.nl_assertions,
             Component.ENV_ASSERTION: criteria.env_assertions,
@@ -254,7 +262,7 @@ class Checker:
         lacks = {
             Scenario.INFEASIBLE: not (criteria.required or criteria.forbidden),
             Scenario.CHANGING: intent is not None and not intent.changes,
-            Scenario.AMBIGUOUS: intent is not None and not intent.facts,
+            Scenario.AMBIGUOUS: intent is not None and not self._open(intent),
             Scenario.GENERAL: False,
         }
         if lacks[task.scenario]:
@@ -268,6 +276,31 @@ class Checker:
             self._kinds[action.requestor].get(action.name) == "write" for action in criteria.actions
         ):
             yield _warning(task, Flaw.NOT_AS_SAID, "it is infeasible, and the reference changes something")
+        for change in task.intent.changes if task.intent else ():
+            if not self._turns(task, change):
+                yield _warning(
+                    task, Flaw.NOT_AS_SAID, f"the {change.kind} asks for nothing new: {_line(change.says)!r}"
+                )
+
+    def _open(self, intent: Intent) -> list[Fact]:
+        """What only an agent that asks is told; who the user is counts where there is nothing else."""
+        about = [one for one in intent.facts if one.slot not in self._identity] or intent.facts
+        return [one for one in about if not one.told and not mentions(intent.opening, spell(one.value))]
+
+    def _turns(self, task: Task, change: Change) -> bool:
+        """Whether a change brings a value, asks a question, or asks for something that an action does."""
+        told = {(one.slot, token(one.value)) for one in task.intent.facts} if task.intent else set()
+        criteria = task.criteria
+        return (
+            any((one.slot, token(one.value)) not in told for one in change.facts)
+            or (bool(criteria.communicate) and _ASKS.search(change.says) is not None)
+            or any(
+                self._motives.asked(one.name, change.says)
+                or (hands_over(one.name) and _PERSON.search(change.says) is not None)
+                for one in (*criteria.actions, *criteria.required, *criteria.forbidden)
+                if self._kinds[one.requestor].get(one.name) != "read"
+            )
+        )
 
     # By words.
 
@@ -299,6 +332,10 @@ class Checker:
         return self._archives[key]
 
     def _wishes(self, task: Task, done: Sequence[Executed]) -> Iterator[Finding]:
+        spoken = task.instructions
+        if not (f"{spoken.reason}{spoken.further}" if task.intent is None else task.intent.opening).strip():
+            where = "instructions say not why" if task.intent is None else "opening is empty: nobody says why"
+            yield _error(task, Flaw.WISH, f"the {where} the user makes contact")
         if Component.DB not in task.criteria.reward_basis:
             return  # what counts is that something works in the end, and the words are of what does not work now
         yield from self._untaken(task)

@@ -102,6 +102,8 @@ def about(leaf: Leaf, whole: Any, keys: dict[str, str], own: str, given: dict[st
         if not alone:
             return ""
         what = what if what.endswith("number") else f"{what} in the {' '.join(words(listed[1]))}"
+    if theirs and subject.removeprefix("the ") in what.split():
+        subject = ""  # the account status needs no "of the account"
     if given and not theirs and not subject and not part:
         return ""
     return " of ".join(filter(None, (f"the {what}", "" if part == subject or not inner else part, subject)))
