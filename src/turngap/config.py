@@ -411,9 +411,7 @@ class ConverseConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         if (self.domain is None) == (self.tools is None):
             raise UsageError("conversations take place in --domain D, or with --tools FILE and --policy FILE")
         if self.tools is None and (self.policy is not None or self.simulator is not None):
-            raise UsageError(
-                "--policy and --simulator go with --tools; a domain has its own policy and runs its tools"
-            )
+            raise UsageError("--policy and --simulator go with --tools; a domain has its own policy and runs its tools")
         if self.tools is not None and (self.policy is None or self.simulator is None or not written):
             raise UsageError("--tools takes --policy FILE, a --simulator and a --writer: there is no code to do it")
         if self.tools is not None and any(judge.spec == "reward" for judge in self.judges):
