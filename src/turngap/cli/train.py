@@ -6,6 +6,7 @@ the command goes on where it was stopped, and ends with the same weights.
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -17,19 +18,21 @@ from turngap.cli.interrupt import Blocking
 from turngap.cli.main import INTERRUPTED
 from turngap.cli.progress import Terminal, duration
 from turngap.cli.say import say
-from turngap.errors import DataError, UsageError
+from turngap.errors import DataError, MissingExtra, StoreError, UsageError
 from turngap.models import hub
 from turngap.models.templating import Manner
+from turngap.report.preview import preview as shown_of
+from turngap.report.preview import preview_text
 from turngap.report.table import console
 from turngap.report.training_card import card, training_table
 from turngap.training import exchange, fitting
-from turngap.training.base import load
+from turngap.training.base import load, load_tokenizer
 from turngap.training.fitting import ENGINES, Engine, Outcome
 from turngap.training.moment import Halted, Moment
 from turngap.training.recipe import Recipe, overridden, recipe
 from turngap.training.vocabulary import texts_of
 
-CARD = "README.md"
+CARD, PREVIEW = "README.md", "preview.html"
 _PACKAGES: dict[str, tuple[str, ...]] = {"lean": ("torch", "transformers"), "trl": ("torch", "transformers", "trl")}
 
 
@@ -86,6 +89,9 @@ def train(
     today: Annotated[
         str | None, typer.Option(metavar="DATE", help="For templates that write the date; 2031-01-01 else.")
     ] = None,
+    preview: Annotated[
+        int | None, typer.Option(metavar="N", help="Show N sequences as they would be learnt; train nothing.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")] = False,
 ) -> None:
     """Fine-tune a model on examples; write it for transformers, and as GGUF where it came from such a file.
@@ -99,6 +105,9 @@ def train(
     if seed is not None:
         wanted = msgspec.structs.replace(wanted, seed=seed)
     manner = _manner(template, today, thinking=thinking)
+    if preview is not None:
+        _preview(examples, base, wanted, manner, output, preview)
+        return
     done = fitting.finished(output, examples, base, wanted, manner=manner, engine=engine)
     if done is None:
         hub.prepare(*_PACKAGES[engine], *(("peft",) if wanted.lora else ()), purpose="turngap train")
@@ -130,6 +139,32 @@ def _train(examples: Path, base: str, wanted: Recipe, output: Path, manner: Mann
                 say(f"{halted}: {output / fitting.CHECKPOINTS}", err=True)
             raise typer.Exit(INTERRUPTED) from None
     return found
+
+
+def _preview(examples: Path, base: str, wanted: Recipe, manner: Manner | None, output: Path, count: int) -> None:
+    """Show sequences with what is learnt of them, here and as a page."""
+    if count < 1:
+        raise UsageError(f"--preview {count}: at least 1")
+    talks = exchange.conversations(examples, "train")
+    settled = fitting.plan(examples, load_tokenizer(base, texts_of(talks)), wanted, manner)
+    _, sets = exchange.read(examples)
+    chosen = exchange.conversations(examples, "train") if settled.whole else sets["train"]
+    shown = shown_of(islice(chosen, count), settled.renderer)
+    console().print(preview_text(shown))
+    for note in settled.notes:
+        say(note, err=True)
+    try:
+        from turngap.report.preview_page import preview_page  # noqa: PLC0415 - needs an extra; the rest does not
+    except MissingExtra as missing:
+        say(f"no page: {missing}", err=True)
+        return
+    page = output / PREVIEW
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        jsonio.write_atomic(page, preview_page(shown, title=f"{examples} for {base}", notes=settled.notes))
+    except OSError as error:
+        raise StoreError(f"{page}: cannot be written: {error.strerror}") from None
+    say(f"as a page: {page}", err=True)
 
 
 def _manner(template: Path | None, today: str | None, *, thinking: bool) -> Manner | None:

@@ -120,6 +120,10 @@ class Generator:
         """Give an answer up; what is unknown is ignored."""
         self._let_go([row for row in self._active if row.number == number])
 
+    def forget(self) -> None:
+        """Know no prompt any more; what is under way goes on."""
+        self._memory.forget()
+
     def _let_go(self, rows: Sequence[_Row]) -> None:
         for row in rows:
             row.free = True
@@ -245,6 +249,12 @@ class _Memory:
         self._taken += 1
         row.used = row.number = self._taken
         return row
+
+    def forget(self) -> None:
+        """Let free rows hold nothing."""
+        for row in self.rows:
+            if row.free:
+                row.known, row.filled = [], 0
 
     def aim(self, rows: Sequence[_Row], count: int) -> None:
         """Say which rows the next pass is about, and how many tokens each gets."""

@@ -36,6 +36,7 @@ def prepare(*packages: str, purpose: str) -> None:
             raise MissingExtra(f"{purpose} needs the package {package}: {INSTALL}")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # else it complains when a process forks
+    os.environ.setdefault("TQDM_DISABLE", "1")  # bars that transformers draws past its own switch
     # Threads that spin while they wait slow each other down, thirtyfold where other work wants the processor too.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -64,7 +65,7 @@ def library(purpose: str = "a model of transformers") -> Any:
 
 def cached(name: str) -> Path | None:
     """Where a model lies that an earlier program downloaded under a name such as ``Qwen/Qwen3-4B``; None: nowhere."""
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
         return None
     from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415 - comes with transformers
 

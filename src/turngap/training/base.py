@@ -65,10 +65,7 @@ def load(spec: str, texts: Iterable[str] = (), *, seed: int = 0) -> Base:
     hub.prepare("torch", "transformers", "tokenizers", purpose="training")
     if spec.startswith("new:"):
         return _new(spec, texts, seed)
-    file = _gguf_file(spec)
-    if file is not None:
-        return msgspec.structs.replace(_from_folder(spec, _converted(file)), origin=file)
-    return _from_folder(spec, _folder(spec))
+    return msgspec.structs.replace(_from_folder(spec, folder_of(spec)), origin=_gguf_file(spec))
 
 
 def load_tokenizer(spec: str, texts: Iterable[str] = ()) -> Any:
@@ -76,8 +73,13 @@ def load_tokenizer(spec: str, texts: Iterable[str] = ()) -> Any:
     hub.prepare("torch", "transformers", "tokenizers", purpose="training")
     if spec.startswith("new:"):
         return byte_level_tokenizer(texts, _sizes(spec)["vocabulary"])
+    return _tokenizer(spec, folder_of(spec))
+
+
+def folder_of(spec: str) -> Path:
+    """Where the weights of a base that is there already lie, as transformers keeps them; raises as `load`."""
     file = _gguf_file(spec)
-    return _tokenizer(spec, _folder(spec) if file is None else _converted(file))
+    return _folder(spec) if file is None else _converted(file)
 
 
 def _gguf_file(spec: str) -> Path | None:

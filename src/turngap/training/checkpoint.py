@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import msgspec
@@ -123,7 +124,7 @@ class Checkpoint:
         try:
             # Tensors and plain values alone: a checkpoint of somebody else's cannot run code.
             return torch.load(path, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, ValueError, EOFError) as error:
+        except (OSError, RuntimeError, ValueError, EOFError, UnpicklingError) as error:
             said = " ".join(str(error).split())[:200]
             raise StoreError(f"{path}: damaged: {said}; remove it to begin anew") from None
 

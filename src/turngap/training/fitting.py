@@ -80,23 +80,51 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return self.tokens / self.seconds if self.seconds else 0.0
 
 
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How sequences are made of a set of examples."""
+
+    renderer: Renderer
+    whole: bool
+    """Whether each is a conversation; else one example each."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of the template, and why it is one example each where conversations were wanted."""
+
+
+def plan(directory: Path, tokenizer: Tokenizer, recipe: Recipe, manner: Manner | None = None) -> Plan:
+    """Settle how a set is rendered for the model that has the tokenizer; raises as `prepare`."""
+    templated, said = fitted(tokenizer, manner)
+    notes = [said] if said else []
+    why = _why_single(directory, templated) if recipe.whole else ""
+    if why:
+        notes.append(f"one sequence for each decision: {why}")
+    return Plan(
+        renderer=Renderer(templated, recipe.limit if recipe.too_long != "fail" else None),
+        whole=recipe.whole and not why,
+        notes=tuple(notes),
+    )
+
+
+def _why_single(directory: Path, templated: Templated) -> str:
+    """Why conversations of a set cannot be sequences; empty where they can."""
+    manifest, _ = exchange.read(directory)
+    if manifest.options.mix != "natural" or manifest.options.count is not None:
+        return "the examples were drawn one by one, which whole conversations would undo"
+    first = next(iter(exchange.conversations(directory, "train")), None)
+    trial = None if first is None else Renderer(templated).conversation(first)
+    if isinstance(trial, Refused) and trial.why == "rewritten":
+        return f"the chat template writes conversations anew ({trial.detail})"
+    return ""
+
+
 def prepare(directory: Path, tokenizer: Tokenizer, recipe: Recipe, manner: Manner | None = None) -> Prepared:
     """Render the training and the validation split of a set of examples for the model that has the tokenizer.
 
     Raises:
         DataError: the set cannot be read; or sequences do not fit and the recipe says to fail, and they are named.
     """
-    templated, said = fitted(tokenizer, manner)
-    renderer = Renderer(templated, recipe.limit if recipe.too_long != "fail" else None)
+    settled = plan(directory, tokenizer, recipe, manner)
+    renderer, whole, notes = settled.renderer, settled.whole, list(settled.notes)
     _, examples = exchange.read(directory)
-    notes = [said] if said else []
-    whole = recipe.whole
-    if whole:
-        first = next(iter(exchange.conversations(directory, "train")), None)
-        trial = None if first is None else Renderer(templated).conversation(first)
-        if isinstance(trial, Refused) and trial.why == "rewritten":
-            notes.append(f"conversations cannot be one sequence with this template ({trial.detail}): one each decision")
-            whole = False
     made: dict[Split, list[Rendered]] = {}
     refused: list[Refused] = []
     for split in ("train", "validation"):
@@ -112,7 +140,7 @@ def prepare(directory: Path, tokenizer: Tokenizer, recipe: Recipe, manner: Manne
         named = "; ".join(map(str, refused[:_MOST_NAMED]))
         notes.append(f"{len(refused)} sequences were left out: {named}{'; ...' if len(refused) > _MOST_NAMED else ''}")
     return Prepared(
-        templated=templated,
+        templated=renderer.templated,
         learnt=tuple(made["train"]),
         validation=tuple(made["validation"]),
         refused=tuple(refused),
