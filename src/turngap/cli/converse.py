@@ -15,6 +15,7 @@ import typer
 from turngap import jsonio
 from turngap.cli import interrupt
 from turngap.cli.eval import opened
+from turngap.cli.guard import guarded
 from turngap.cli.progress import Terminal
 from turngap.cli.say import say
 from turngap.config import SCENARIOS, ConverseConfig, ModelConfig
@@ -132,7 +133,7 @@ def conclude(directory: Path, failed: int, *, as_json: bool) -> None:
     Raises:
         typer.Exit: with code 1, when less was made than was asked for.
     """
-    with ConverseStore.open(directory) as store:
+    with guarded(), ConverseStore.open(directory) as store:
         config = store.config
         made = list(gather(store, open_desk(config)))
         found = account(store, made)

@@ -10,6 +10,7 @@ import typer
 from turngap import domains, jsonio
 from turngap.cli import interrupt
 from turngap.cli.eval import opened
+from turngap.cli.guard import guarded
 from turngap.cli.progress import Terminal
 from turngap.cli.say import say
 from turngap.cli.synth_check import check
@@ -133,7 +134,8 @@ def conclude(directory: Path, failed: int, *, as_json: bool) -> None:
     Raises:
         typer.Exit: with code 1, when less was made than was asked for.
     """
-    found, written = _written(directory)
+    with guarded():
+        found, written = _written(directory)
     config = found.config
     if as_json:
         typer.echo(jsonio.dumps({"synthesis": str(directory), **jsonio.loads(jsonio.encode(found))}, indent=2))

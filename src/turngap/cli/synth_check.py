@@ -16,6 +16,7 @@ import msgspec
 import typer
 
 from turngap import domains, jsonio
+from turngap.cli.guard import guarded
 from turngap.cli.say import say
 from turngap.formats import tasks as task_files
 from turngap.synth.check import check_all
@@ -31,7 +32,8 @@ def check(
 ) -> int:
     """Verify tasks by executing them; the exit code is 1 when a task has an error."""
     file = task_files.read(tasks)
-    found = check_all(file.tasks, domains.build(domain))
+    with guarded():
+        found = check_all(file.tasks, domains.build(domain))
     if as_json:
         sys.stdout.write(jsonio.dumps(document(len(file.tasks), found), indent=2) + "\n")
     else:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from turngap import domains, jsonio
+from turngap.cli.guard import guarded
 from turngap.cli.say import say
 from turngap.errors import StoreError, UsageError
 from turngap.report.tool_graph import svg
@@ -34,7 +35,8 @@ def graph(
     """Find out which tool's results fill which tool's parameters, by trying the tools on records of the domain."""
     if output is not None:
         _check(output)
-    found = build(domains.build(domain), seed=seed, overrides=override.read(overrides) if overrides else None)
+    with guarded():
+        found = build(domains.build(domain), seed=seed, overrides=override.read(overrides) if overrides else None)
     if output is not None:
         _write(output, svg(found) if output.suffix == ".svg" else found.json())
     if as_json:
