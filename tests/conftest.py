@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,10 @@ from turngap.data import (
     ToolSpec,
     UserMessage,
 )
+
+# Read when torch is imported, by whatever test that is: no network, and threads that do not spin while they wait.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _TOOLS: list[dict[str, Any]] = [
     {

@@ -96,6 +96,7 @@ def test_what_makes_no_sense_is_one_line(
 
 def test_examples_that_are_none_are_said(tmp_path: Path, capsys: Any) -> None:
     """A directory without a manifest: what writes one."""
+    tinymodel.require()
     assert execute(_arguments(tmp_path, tmp_path / "out")) == 2
     assert "turngap examples writes a directory that has it" in capsys.readouterr().err
 

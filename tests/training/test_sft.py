@@ -83,6 +83,14 @@ def test_the_loss_curve_is_that_of_the_lean_loop(folder: Path, examples: Path, t
     assert told[-1].loss < told[0].loss
 
 
+def test_in_bfloat16_the_curves_stay_together(folder: Path, examples: Path, tmp_path: Path) -> None:
+    """Both engines multiply in bfloat16 where the recipe says so, also on a processor; losses agree to its rounding."""
+    recipe = msgspec.structs.replace(_RECIPE, epochs=1, precision="bf16")
+    _, told = _train("lean", folder, examples, recipe, tmp_path / "lean")
+    _, said = _train("trl", folder, examples, recipe, tmp_path / "trl")
+    assert [one.loss for one in said] == pytest.approx([one.loss for one in told], abs=0.03)
+
+
 def test_a_halted_training_goes_on_to_the_same_weights(folder: Path, examples: Path, tmp_path: Path) -> None:
     """Stopped after some step, with adapters that drop out: it ends bit for bit where an undisturbed one ends."""
     recipe = msgspec.structs.replace(_RECIPE, lora=Lora(rank=4, dropout=0.2))

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from turngap import jsonio
-from turngap.errors import DataError, StoreError
+from turngap.errors import DataError, StoreError, UsageError
 from turngap.models.templating import MANNER, Manner, Templated, Tokenizer, fitted
 from turngap.runs.lock import WriterLock
 from turngap.training import exchange, gguf_writer
@@ -197,6 +197,8 @@ def fit(
         DataError, UsageError, ConfigError: as `prepare` and the engine. StoreError: nothing can be written, or another
             process writes there. MissingExtra: the engine is not installed. Halted: as the engine.
     """
+    if engine == "lean" and os.environ.get("WORLD_SIZE", "1") != "1":
+        raise UsageError("the lean engine trains in one process; choose --engine trl under accelerate launch")
     with _writing(directory):
         manifest, _ = exchange.read(examples)
         done = outcome(directory)

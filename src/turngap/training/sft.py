@@ -123,6 +123,7 @@ def _settings(recipe: Recipe, directory: Path, *, with_validation: bool) -> SFTC
         learning_rate=recipe.learning_rate,
         max_grad_norm=recipe.clip,
         bf16=in_bf16(recipe, device()),
+        use_cpu=device().type == "cpu",
         gradient_checkpointing=recipe.checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False} if recipe.checkpointing else None,
         max_length=None,
