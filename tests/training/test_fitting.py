@@ -55,6 +55,7 @@ def test_the_model_that_is_written_is_the_one_that_was_trained(folder: Path, exa
     assert written.tokenizer.chat_template == loaded.tokenizer.chat_template
     assert found.steps == moments[-1].step == moments[-1].steps
     assert fitting.outcome(tmp_path) == found
+    assert found.parameters == base.load(str(folder)).parameters  # without the adapters
     counts = found.counts
     assert counts["decisions"] == 4 * counts["sequences"]
     assert 0 < counts["learnt_tokens"] < counts["tokens"] == found.tokens
