@@ -87,6 +87,18 @@ def test_whole_conversations_and_examples_teach_the_same_tokens(folder: Path, ex
     assert sum(len(one.tokens) for one in single.learnt) > 2 * sum(len(one.tokens) for one in whole.learnt)
 
 
+def test_examples_that_were_drawn_are_not_undone_by_whole_conversations(folder: Path, tmp_path: Path) -> None:
+    """A mix that favours tool decisions is trained on example by example, whatever the recipe says, with a note."""
+    from turngap.training import base, exchange, fitting, making  # noqa: PLC0415 - torch may be missing
+
+    options = making.Options(mix="tools")
+    made = making.make(map(tinymodel.talk, range(6)), options)
+    exchange.write(tmp_path / "set", made, exchange.Manifest(options=options, sources=(), counts=made.counts()))
+    prepared = fitting.prepare(tmp_path / "set", base.load_tokenizer(str(folder)), _RECIPE)
+    assert (prepared.whole, len(prepared.learnt)) == (False, len(made.train))
+    assert "drawn one by one" in prepared.notes[-1]
+
+
 def test_sequences_that_are_too_long_fail_are_dropped_or_cut(folder: Path, examples: Path) -> None:
     """As the recipe says; cutting takes the oldest turn and counts what it took."""
     from turngap.training import base, fitting  # noqa: PLC0415 - torch may be missing
