@@ -55,6 +55,7 @@ def test_the_model_that_is_written_is_the_one_that_was_trained(folder: Path, exa
     assert written.tokenizer.chat_template == loaded.tokenizer.chat_template
     assert found.steps == moments[-1].step == moments[-1].steps
     assert fitting.outcome(tmp_path) == found
+    assert found.parameters == base.load(str(folder)).parameters  # without the adapters
     counts = found.counts
     assert counts["decisions"] == 4 * counts["sequences"]
     assert 0 < counts["learnt_tokens"] < counts["tokens"] == found.tokens
@@ -84,6 +85,18 @@ def test_whole_conversations_and_examples_teach_the_same_tokens(folder: Path, ex
     assert sum(one.targets for one in whole.learnt) == sum(one.targets for one in single.learnt)
     assert len(single.learnt) == 4 * len(whole.learnt)
     assert sum(len(one.tokens) for one in single.learnt) > 2 * sum(len(one.tokens) for one in whole.learnt)
+
+
+def test_examples_that_were_drawn_are_not_undone_by_whole_conversations(folder: Path, tmp_path: Path) -> None:
+    """A mix that favours tool decisions is trained on example by example, whatever the recipe says, with a note."""
+    from turngap.training import base, exchange, fitting, making  # noqa: PLC0415 - torch may be missing
+
+    options = making.Options(mix="tools")
+    made = making.make(map(tinymodel.talk, range(6)), options)
+    exchange.write(tmp_path / "set", made, exchange.Manifest(options=options, sources=(), counts=made.counts()))
+    prepared = fitting.prepare(tmp_path / "set", base.load_tokenizer(str(folder)), _RECIPE)
+    assert (prepared.whole, len(prepared.learnt)) == (False, len(made.train))
+    assert "drawn one by one" in prepared.notes[-1]
 
 
 def test_sequences_that_are_too_long_fail_are_dropped_or_cut(folder: Path, examples: Path) -> None:

@@ -61,4 +61,4 @@ def test_a_template_that_rewrites_turns_gives_examples_one_by_one(directory: Pat
     assert (whole.whole, [one.decisions for one in whole.learnt]) == (True, [4])
     single = fitting.prepare(directory, family("qwen3"), Recipe(whole=True))
     assert (single.whole, len(single.learnt)) == (False, 4)
-    assert "one each decision" in single.notes[-1]
+    assert "one sequence for each decision" in single.notes[-1]

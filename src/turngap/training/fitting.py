@@ -209,10 +209,11 @@ def fit(
         problem = gguf_writer.problem(base.origin) if base.origin is not None else None
         if problem is not None:
             prepared = msgspec.structs.replace(prepared, notes=(*prepared.notes, problem))
+        weights = base.parameters  # before adapters come on top
         trained = _engine(engine)(
             base, recipe, prepared.learnt, prepared.validation, directory / CHECKPOINTS, watch=watch, halt=halt
         )
-        found = _summed(base, key, prepared, trained)
+        found = _summed(weights, key, prepared, trained)
         if is_first():
             _write(directory, base, prepared.templated, trained, with_gguf=problem is None)
             jsonio.write_atomic(directory / SUMMARY, jsonio.dumps(found, indent=2) + "\n")
@@ -300,7 +301,7 @@ def outcome(directory: Path) -> Outcome | None:
         raise DataError(f"no summary of a training: {error}", file=str(path)) from None
 
 
-def _summed(base: Base, key: _Key, prepared: Prepared, trained: Trained) -> Outcome:
+def _summed(weights: int, key: _Key, prepared: Prepared, trained: Trained) -> Outcome:
     learnt = prepared.learnt
     return Outcome(
         **{name: getattr(key, name) for name in key.__struct_fields__},
@@ -314,7 +315,7 @@ def _summed(base: Base, key: _Key, prepared: Prepared, trained: Trained) -> Outc
             "validation_sequences": len(prepared.validation),
             "refused": len(prepared.refused),
         },
-        parameters=base.parameters,
+        parameters=weights,
         steps=trained.steps,
         loss=trained.loss,
         validation=trained.validation,
