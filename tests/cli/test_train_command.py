@@ -123,7 +123,7 @@ def test_the_line_of_progress_says_what_matters() -> None:
 
 def _start(examples: Path, output: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "turngap", *_arguments(examples, output, "--set", "epochs=6", *more)],
+        [sys.executable, "-m", "turngap", *_arguments(examples, output, "--set", "epochs=60", *more)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -145,7 +145,7 @@ def _wait_for_steps(output: Path, count: int, process: subprocess.Popen[str]) ->
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_training_goes_on_to_the_same_weights(examples: Path, tmp_path: Path, number: signal.Signals) -> None:
     """Interrupted or killed in the middle, the same command ends with the weights of an undisturbed one, bit for bit."""
-    assert execute(_arguments(examples, tmp_path / "whole", "--set", "epochs=6")) == 0
+    assert execute(_arguments(examples, tmp_path / "whole", "--set", "epochs=60")) == 0
     process = _start(examples, tmp_path / "cut")
     _wait_for_steps(tmp_path / "cut", 5, process)
     process.send_signal(number)
@@ -156,7 +156,7 @@ def test_a_killed_training_goes_on_to_the_same_weights(examples: Path, tmp_path:
         assert "resume with: turngap train" in said
         assert "Traceback" not in said
     assert not (tmp_path / "cut" / "model").exists()
-    assert execute(_arguments(examples, tmp_path / "cut", "--set", "epochs=6")) == 0
+    assert execute(_arguments(examples, tmp_path / "cut", "--set", "epochs=60")) == 0
     weights = [(tmp_path / name / "model" / "model.safetensors").read_bytes() for name in ("whole", "cut")]
     assert weights[0] == weights[1]
 
@@ -167,7 +167,7 @@ def test_a_second_process_is_refused(examples: Path, tmp_path: Path, capsys: Any
     process = _start(examples, tmp_path / "out", "--set", "epochs=500")
     try:
         _wait_for_steps(tmp_path / "out", 1, process)
-        assert execute(_arguments(examples, tmp_path / "out", "--set", "epochs=6", "--set", "epochs=500")) == 2
+        assert execute(_arguments(examples, tmp_path / "out", "--set", "epochs=60", "--set", "epochs=500")) == 2
         assert f"process {process.pid} is writing" in capsys.readouterr().err
     finally:
         process.kill()
