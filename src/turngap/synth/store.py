@@ -11,126 +11,70 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-import msgspec
-
-from turngap import config as settings
 from turngap.config import SynthConfig
-from turngap.errors import ConfigError, StoreError
-from turngap.models.base import CallCache
-from turngap.runs.blob import BlobError, Unpacker, pack
-from turngap.runs.cache import RunCalls, create_call_table
-from turngap.runs.database import Database, Kind, open_for_reading, open_for_writing
-from turngap.runs.lock import WriterLock
+from turngap.runs.blob import Unpacker, pack
+from turngap.runs.database import Kind
 from turngap.synth.plan import Candidate, Exploration, Loss
+from turngap.synth.workspace import Sort, Workspace, create_common_tables
 
 DATABASE, LOCK = "synth.sqlite", "synth.lock"
 """The files of a synthesis that no other program needs."""
 
 _exploration: Unpacker[Exploration | Loss] = Unpacker(Exploration | Loss)
 _candidate: Unpacker[Candidate] = Unpacker(Candidate)
-_plain: Unpacker[Any] = Unpacker(Any)
+_text: Unpacker[str] = Unpacker(str)
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:
     """Format 1."""
-    connection.execute("CREATE TABLE fact (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID")
+    create_common_tables(connection)
     connection.execute("CREATE TABLE exploration (position INTEGER PRIMARY KEY, body BLOB NOT NULL)")
     connection.execute(
         "CREATE TABLE candidate (position INTEGER NOT NULL, scenario TEXT NOT NULL, kept INTEGER NOT NULL,"
         " body BLOB NOT NULL, UNIQUE (position, scenario))"
     )
-    create_call_table(connection)
 
 
 SYNTHESIS = Kind(noun="synthesis", application_id=0x7467736E, migrations=(_create_tables,))
 """``tgsn``."""
 
 
-class SynthStore:
+class SynthStore(Workspace):
     """One directory of a synthesis."""
 
-    def __init__(self, directory: Path, database: Database) -> None:
-        """Use `create` or `open`."""
-        self.directory = directory
-        self.calls: CallCache = RunCalls(database)
-        self._database = database
-        self._closing = ExitStack()
+    sort = Sort(
+        database=DATABASE,
+        lock=LOCK,
+        kind=SYNTHESIS,
+        held="a synthesis",
+        none="no synthesis",
+        remedy="turngap synth writes one",
+        yet="no synthesis",
+        other=", or use what is stored",
+    )
 
     @classmethod
     def create(
         cls, directory: Path, config: SynthConfig, domain: dict[str, Any], files: Mapping[str, str] | None = None
     ) -> SynthStore:
-        """Begin, or go on with what the directory holds.
+        """Begin, or go on with what the directory holds; raises as `Workspace.begin`.
 
         Args:
             directory: made where it is missing.
             config: what is asked for.
             domain: the domain's identity.
             files: option -> digest of the file that it names, for those that decide what is made.
-
-        Raises:
-            StoreError: locked, damaged, or not writable. ConfigError: it holds a synthesis with other settings, or of
-                a domain or with files that have changed since; names the differences.
         """
-        with ExitStack() as closing:
-            if directory.is_file():
-                raise StoreError(f"{directory}: is a file; name a directory with -o")
-            try:
-                directory.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"{directory}: cannot be made: {error.strerror}") from None
-            lock = WriterLock(directory / LOCK)
-            closing.callback(lock.release)
-            database = open_for_writing(directory / DATABASE, SYNTHESIS)
-            closing.callback(database.close)
-            store = cls(directory, database)
-            store._agree("settings", config.generation_identity())
-            store._agree("files", dict(files or {}))
-            store._agree("domain", domain)
-            database.write("INSERT OR REPLACE INTO fact VALUES ('config', ?)", (pack(config),))
-            store._closing = closing.pop_all()
-            return store
-
-    @classmethod
-    def open(cls, directory: Path) -> SynthStore:
-        """Read what a directory holds.
-
-        Raises:
-            StoreError: it holds no synthesis, or a damaged one.
-        """
-        if not (directory / DATABASE).is_file():
-            raise StoreError(f"{directory}: holds no synthesis (no {DATABASE}); turngap synth writes one")
-        database = open_for_reading(directory / DATABASE, SYNTHESIS)
-        store = cls(directory, database)
-        store._closing.callback(database.close)
-        return store
-
-    def close(self) -> None:
-        """Give the directory back."""
-        self._closing.close()
-
-    def __enter__(self) -> Self:
-        """The store, closed at the end of the block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
+        facts = {"settings": config.generation_identity(), "files": dict(files or {}), "domain": domain}
+        return cls.begin(directory, config, facts)
 
     @property
     def config(self) -> SynthConfig:
         """What was asked for last."""
-        try:
-            return msgspec.convert(self._fact("config"), SynthConfig)
-        except msgspec.ValidationError as error:
-            raise self._damaged(f"the settings: {error}") from None
+        return self._settings(SynthConfig)
 
     @property
     def domain(self) -> dict[str, Any]:
@@ -140,12 +84,12 @@ class SynthStore:
 
     def put_graph(self, text: str) -> None:
         """Commit the tool graph that walks go on, as `turngap.synth.graph.ToolGraph.json` writes it."""
-        self._database.write("INSERT OR REPLACE INTO fact VALUES ('graph', ?)", (pack(text),))
+        self.put_fact("graph", text)
 
     def graph(self) -> str | None:
         """The tool graph that walks go on; None where none was noted, or where nothing was made with it yet."""
-        row = self._database.row("SELECT body FROM fact WHERE key = 'graph' AND EXISTS (SELECT 1 FROM exploration)")
-        return None if row is None else str(self._read(_plain, row[0]))
+        sql = "SELECT body FROM fact WHERE key = 'graph' AND EXISTS (SELECT 1 FROM exploration)"
+        return self._one(sql, (), _text)
 
     def put_exploration(self, position: int, made: Exploration | Loss) -> None:
         """Commit what came of one exploration."""
@@ -153,8 +97,7 @@ class SynthStore:
 
     def exploration(self, position: int) -> Exploration | Loss | None:
         """What came of one; None where it has not been made."""
-        row = self._database.row("SELECT body FROM exploration WHERE position = ?", (position,))
-        return None if row is None else self._read(_exploration, row[0])
+        return self._one("SELECT body FROM exploration WHERE position = ?", (position,), _exploration)
 
     def explorations(self) -> Iterator[tuple[int, Exploration | Loss]]:
         """All of them, in order."""
@@ -171,8 +114,8 @@ class SynthStore:
 
     def candidate(self, position: int, scenario: str) -> Candidate | None:
         """What one exploration came to in one scenario; None where nobody has tried."""
-        row = self._database.row("SELECT body FROM candidate WHERE position = ? AND scenario = ?", (position, scenario))
-        return None if row is None else self._read(_candidate, row[0])
+        sql = "SELECT body FROM candidate WHERE position = ? AND scenario = ?"
+        return self._one(sql, (position, scenario), _candidate)
 
     def candidates(self, scenario: str) -> Iterator[tuple[int, Candidate]]:
         """All of a scenario, in the order of their explorations."""
@@ -180,34 +123,6 @@ class SynthStore:
         for position, body in self._database.pages(sql, (scenario,)):
             yield position, self._read(_candidate, body)
 
-    def _agree(self, key: str, asked: dict[str, Any]) -> None:
-        """Store a fact, or hold it against what is stored."""
-        if self._database.row("SELECT 1 FROM fact WHERE key = ?", (key,)) is None:
-            self._database.write("INSERT INTO fact VALUES (?, ?)", (key, pack(asked)))
-            return
-        # As it would be stored, where a tuple is a list.
-        found = settings.differences(_plain(pack(asked)), self._fact(key))
-        if found:
-            if self._database.row("SELECT 1 FROM exploration LIMIT 1") is None:
-                # Nothing was made with the other settings: they were refused for a slip of the pen, it may be.
-                self._database.write("UPDATE fact SET body = ? WHERE key = ?", (pack(asked), key))
-                return
-            raise ConfigError(
-                f"{self.directory}: holds a synthesis with other {key}: {'; '.join(found)}; "
-                "name another directory with -o, or use what is stored"
-            )
-
-    def _fact(self, key: str) -> Any:
-        row = self._database.row("SELECT body FROM fact WHERE key = ?", (key,))
-        if row is None:
-            raise StoreError(f"{self.directory}: holds no synthesis yet; it was interrupted before it began")
-        return self._read(_plain, row[0])
-
-    def _read(self, unpack: Unpacker[Any], body: bytes) -> Any:
-        try:
-            return unpack(body)
-        except BlobError as error:
-            raise self._damaged(str(error)) from None
-
-    def _damaged(self, problem: str) -> StoreError:
-        return StoreError(f"{self._database.path}: damaged: {problem}; name another directory with -o")
+    def _is_bound(self) -> bool:
+        # With nothing made, other settings were refused for a slip of the pen, it may be.
+        return self._database.row("SELECT 1 FROM exploration LIMIT 1") is not None

@@ -8,148 +8,71 @@ the judge's identity. One process writes; any number may read.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any
 
-import msgspec
-
-from turngap import config as settings
 from turngap.config import ConverseConfig
 from turngap.data import Failure, Trajectory
-from turngap.errors import ConfigError, StoreError
-from turngap.models.base import CallCache
-from turngap.runs.blob import BlobError, Unpacker, pack
-from turngap.runs.cache import RunCalls, create_call_table
-from turngap.runs.database import Database, Kind, open_for_reading, open_for_writing
-from turngap.runs.lock import WriterLock
+from turngap.runs.blob import Unpacker, pack
+from turngap.runs.database import Kind
 from turngap.synth.converse.review import Opinion
 from turngap.synth.converse.situation import Lost, Situation
+from turngap.synth.workspace import Sort, Workspace, create_common_tables
 
 DATABASE, LOCK = "converse.sqlite", "converse.lock"
 """The files that no other program needs."""
 
-T = TypeVar("T")
-
 _situation: Unpacker[Situation | Lost] = Unpacker(Situation | Lost)
 _talk: Unpacker[Trajectory | Lost] = Unpacker(Trajectory | Lost)
 _opinion: Unpacker[Opinion | Failure] = Unpacker(Opinion | Failure)
-_plain: Unpacker[Any] = Unpacker(Any)
 
 
 def _create_tables(connection: sqlite3.Connection) -> None:
     """Format 1."""
-    connection.execute("CREATE TABLE fact (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID")
+    create_common_tables(connection)
     connection.execute("CREATE TABLE situation (id TEXT PRIMARY KEY, body BLOB NOT NULL)")
     connection.execute("CREATE TABLE talk (id TEXT PRIMARY KEY, body BLOB NOT NULL)")
     connection.execute(
         "CREATE TABLE opinion (id TEXT NOT NULL, judge TEXT NOT NULL, body BLOB NOT NULL, UNIQUE (id, judge))"
     )
-    create_call_table(connection)
 
 
 CONVERSATIONS = Kind(noun="set of conversations", application_id=0x74676376, migrations=(_create_tables,))
 """``tgcv``."""
 
 
-class ConverseStore:
+class ConverseStore(Workspace):
     """One directory of conversations."""
 
-    def __init__(self, directory: Path, database: Database) -> None:
-        """Use `create` or `open`."""
-        self.directory = directory
-        self.calls: CallCache = RunCalls(database)
-        self._database = database
-        self._closing = ExitStack()
+    sort = Sort(
+        database=DATABASE,
+        lock=LOCK,
+        kind=CONVERSATIONS,
+        held="conversations",
+        none="no conversations",
+        remedy="turngap converse writes them",
+        yet="no conversation",
+    )
 
     @classmethod
     def create(cls, directory: Path, config: ConverseConfig, place: dict[str, Any]) -> ConverseStore:
-        """Begin, or go on with what the directory holds.
+        """Begin, or go on with what the directory holds; raises as `Workspace.begin`.
 
         Args:
             directory: made where it is missing.
             config: what is asked for.
             place: the desk's identity.
-
-        Raises:
-            StoreError: locked, damaged, or not writable. ConfigError: it holds conversations with other settings, or
-                of a desk that has changed since; names the differences.
         """
-        with ExitStack() as closing:
-            if directory.is_file():
-                raise StoreError(f"{directory}: is a file; name a directory with -o")
-            try:
-                directory.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise StoreError(f"{directory}: cannot be made: {error.strerror}") from None
-            lock = WriterLock(directory / LOCK)
-            closing.callback(lock.release)
-            database = open_for_writing(directory / DATABASE, CONVERSATIONS)
-            closing.callback(database.close)
-            store = cls(directory, database)
-            store.agree("settings", config.generation_identity())
-            store.agree("place", place)
-            database.write("INSERT OR REPLACE INTO fact VALUES ('config', ?)", (pack(config),))
-            store._closing = closing.pop_all()
-            return store
-
-    @classmethod
-    def open(cls, directory: Path) -> ConverseStore:
-        """Read what a directory holds.
-
-        Raises:
-            StoreError: it holds no conversations, or damaged ones.
-        """
-        if not (directory / DATABASE).is_file():
-            raise StoreError(f"{directory}: holds no conversations (no {DATABASE}); turngap converse writes them")
-        database = open_for_reading(directory / DATABASE, CONVERSATIONS)
-        store = cls(directory, database)
-        store._closing.callback(database.close)
-        return store
-
-    def close(self) -> None:
-        """Give the directory back."""
-        self._closing.close()
-
-    def __enter__(self) -> Self:
-        """The store, closed at the end of the block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
+        return cls.begin(directory, config, {"settings": config.generation_identity(), "place": place})
 
     @property
     def config(self) -> ConverseConfig:
         """What was asked for last."""
-        try:
-            return msgspec.convert(self._fact("config"), ConverseConfig)
-        except msgspec.ValidationError as error:
-            raise self._damaged(f"the settings: {error}") from None
-
-    def agree(self, key: str, asked: dict[str, Any]) -> None:
-        """Store a fact, or hold it against what is stored.
-
-        Raises:
-            ConfigError: something else is stored; names the differences.
-        """
-        if self._database.row("SELECT 1 FROM fact WHERE key = ?", (key,)) is None:
-            self._database.write("INSERT INTO fact VALUES (?, ?)", (key, pack(asked)))
-            return
-        # As it would be stored, where a tuple is a list.
-        found = settings.differences(_plain(pack(asked)), self._fact(key))
-        if found:
-            raise ConfigError(
-                f"{self.directory}: holds conversations with other {key}: {'; '.join(found)}; "
-                "name another directory with -o"
-            )
+        return self._settings(ConverseConfig)
 
     def set_ids(self, ids: tuple[str, ...]) -> None:
         """Commit which conversations were asked for last, in order."""
-        self._database.write("INSERT OR REPLACE INTO fact VALUES ('ids', ?)", (pack(ids),))
+        self.put_fact("ids", ids)
 
     def ids(self) -> tuple[str, ...]:
         """The conversations that were asked for last, in order."""
@@ -157,7 +80,7 @@ class ConverseStore:
 
     def set_judges(self, judges: tuple[tuple[str, str], ...]) -> None:
         """Commit who judges: (label, key of the identity), in order."""
-        self._database.write("INSERT OR REPLACE INTO fact VALUES ('judges', ?)", (pack(judges),))
+        self.put_fact("judges", judges)
 
     def judges(self) -> tuple[tuple[str, str], ...]:
         """Who judges."""
@@ -186,22 +109,3 @@ class ConverseStore:
     def opinion(self, key: str, judge: str) -> Opinion | Failure | None:
         """A judge's opinion; None where it was not asked."""
         return self._one("SELECT body FROM opinion WHERE id = ? AND judge = ?", (key, judge), _opinion)
-
-    def _one(self, sql: str, parameters: tuple[str, ...], unpack: Unpacker[T]) -> T | None:
-        row = self._database.row(sql, parameters)
-        return None if row is None else self._read(unpack, row[0])
-
-    def _fact(self, key: str) -> Any:
-        row = self._database.row("SELECT body FROM fact WHERE key = ?", (key,))
-        if row is None:
-            raise StoreError(f"{self.directory}: holds no conversation yet; it was interrupted before it began")
-        return self._read(_plain, row[0])
-
-    def _read(self, unpack: Unpacker[T], body: bytes) -> T:
-        try:
-            return unpack(body)
-        except BlobError as error:
-            raise self._damaged(str(error)) from None
-
-    def _damaged(self, problem: str) -> StoreError:
-        return StoreError(f"{self._database.path}: damaged: {problem}; name another directory with -o")
