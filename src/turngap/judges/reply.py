@@ -60,12 +60,9 @@ def read(text: str) -> Answer | Unreadable:
     whole = _verdict(text.strip())
     if whole is not None:
         return _answer(whole)
-    said = _without_thoughts(text)
-    if not said.strip():
-        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
-    objects = _objects(said)
-    if objects is None:
-        return Unreadable("its JSON object was not complete")
+    objects = _said(text)
+    if isinstance(objects, Unreadable):
+        return objects
     found = [verdict for verdict in map(_verdict, objects) if verdict is not None]
     if not found:
         return Unreadable("it held no JSON object with a boolean success")
@@ -77,12 +74,9 @@ def read(text: str) -> Answer | Unreadable:
 
 def read_label(text: str, labels: Collection[str]) -> Named | Unreadable:
     """Read a reply that names one of `labels`, or ``none``; as tolerant and as strict as `read`."""
-    said = _without_thoughts(text)
-    if not said.strip():
-        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
-    objects = _objects(said)
-    if objects is None:
-        return Unreadable("its JSON object was not complete")
+    objects = _said(text)
+    if isinstance(objects, Unreadable):
+        return objects
     found = [value for value in map(_object, objects) if value is not None and isinstance(value.get("label"), str)]
     if not found:
         return Unreadable("it held no JSON object with a text label")
@@ -98,12 +92,9 @@ def read_label(text: str, labels: Collection[str]) -> Named | Unreadable:
 
 def read_sentences(text: str, count: int) -> tuple[Answer, ...] | Unreadable:
     """Read a reply that says of `count` statements whether they hold; as tolerant and as strict as `read`."""
-    said = _without_thoughts(text)
-    if not said.strip():
-        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
-    objects = _objects(said)
-    if objects is None:
-        return Unreadable("its JSON object was not complete")
+    objects = _said(text)
+    if isinstance(objects, Unreadable):
+        return objects
     found = [value["statements"] for value in map(_object, objects) if value is not None and "statements" in value]
     if not found:
         return Unreadable("it held no JSON object with a list of statements")
@@ -122,12 +113,9 @@ def read_object(text: str) -> dict[str, Any] | Unreadable:
     whole = _object(text.strip())
     if whole is not None:
         return whole
-    said = _without_thoughts(text)
-    if not said.strip():
-        return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
-    objects = _objects(said)
-    if objects is None:
-        return Unreadable("its JSON object was not complete")
+    objects = _said(text)
+    if isinstance(objects, Unreadable):
+        return objects
     found = [value for value in map(_object, objects) if value is not None]
     return found[-1] if found else Unreadable("it held no JSON object")
 
@@ -150,14 +138,20 @@ def read_review(text: str) -> Review | Unreadable:
 
 def read_objects(text: str, field: str) -> list[dict[str, Any]] | Unreadable:
     """The JSON objects of a reply that have a field, in order, outside of reasoning; at least one."""
+    objects = _said(text)
+    if isinstance(objects, Unreadable):
+        return objects
+    found = [value for value in map(_object, objects) if value is not None and field in value]
+    return found or Unreadable(f"it held no JSON object with the field {field}")
+
+
+def _said(text: str) -> list[str] | Unreadable:
+    """The outermost brace groups of a reply, outside of reasoning; there may be none."""
     said = _without_thoughts(text)
     if not said.strip():
         return Unreadable("it was empty" if not text.strip() else "it held reasoning only")
     objects = _objects(said)
-    if objects is None:
-        return Unreadable("its JSON object was not complete")
-    found = [value for value in map(_object, objects) if value is not None and field in value]
-    return found or Unreadable(f"it held no JSON object with the field {field}")
+    return Unreadable("its JSON object was not complete") if objects is None else objects
 
 
 def _without_thoughts(text: str) -> str:
