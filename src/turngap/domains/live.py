@@ -77,10 +77,55 @@ class Done(msgspec.Struct, frozen=True, kw_only=True):
     result: ToolMessage
 
 
-class LiveWorld(ABC):
-    """One live instance of what the tools act on, used by one trial."""
+class Unscripted(ABC):
+    """A world without a recording behind it, whatever answers the calls: nothing is due, and a turn ends with words."""
 
     _spoke = False
+
+    @abstractmethod
+    async def answered(self, call: ToolCall) -> tuple[ToolMessage, CallVerdict]:
+        """The result of one call of the agent, and what it was taken for.
+
+        Raises:
+            DomainFault: whatever answers calls failed.
+        """
+        ...
+
+    def turn_begins(self) -> None:
+        """The user has spoken, or the agent is to open."""
+        self._spoke = False
+
+    def turn_is_over(self) -> bool:
+        """Whether the agent has spoken."""
+        return self._spoke
+
+    def expected(self) -> Expectation:
+        """Nothing in particular: only a recording knows what comes next."""
+        return Expectation()
+
+    async def answer(self, message: AssistantMessage, finish: Finish) -> Outcome:  # noqa: ARG002 - the seam's signature
+        """Run the calls of a message in order, or note that the agent spoke; raises as `answered` does."""
+        if not message.calls:
+            self._spoke = True
+            return Outcome()
+        pairs = [await self.answered(call) for call in message.calls]
+        return Outcome(results=tuple(result for result, _ in pairs), verdicts=tuple(verdict for _, verdict in pairs))
+
+    def repair(self) -> Repaired | None:
+        """Nothing can be put right: no one knows what would have been."""
+        return None
+
+    def outgrown(self, history: Sequence[Message]) -> bool:  # noqa: ARG002 - the seam's signature
+        """Always: all that is said in a live conversation comes after the agent took over."""
+        return True
+
+    def close(self) -> tuple[Category, int | None, str] | None:
+        """Nothing is ever due."""
+        return None
+
+
+class LiveWorld(Unscripted):
+    """One live instance of what the tools act on, used by one trial."""
 
     @abstractmethod
     def reply(self, call: ToolCall, *, requestor: Side = "assistant") -> Reply:
@@ -152,45 +197,11 @@ class LiveWorld(ABC):
         """Go back to what a snapshot of this world, or of one of the same domain, noted."""
         ...
 
-    def turn_begins(self) -> None:
-        """The user has spoken, or the agent is to open."""
-        self._spoke = False
-
-    def turn_is_over(self) -> bool:
-        """Whether the agent has spoken."""
-        return self._spoke
-
-    def expected(self) -> Expectation:
-        """Nothing in particular: only a recording knows what comes next."""
-        return Expectation()
-
-    async def answer(self, message: AssistantMessage, finish: Finish) -> Outcome:  # noqa: ARG002 - the seam's signature
-        """Run the calls of a message in order, or note that the agent spoke.
-
-        Raises:
-            DomainFault: see `reply`.
-        """
-        if not message.calls:
-            self._spoke = True
-            return Outcome()
-        replies = [await self.reply_soon(call) for call in message.calls]
-        verdicts = (
-            CallVerdict(accepted=reply.category is None, category=reply.category, detail=reply.detail)
-            for reply in replies
-        )
-        return Outcome(results=tuple(reply.message for reply in replies), verdicts=tuple(verdicts))
-
-    def repair(self) -> Repaired | None:
-        """Nothing can be put right: no one knows what would have been."""
-        return None
-
-    def outgrown(self, history: Sequence[Message]) -> bool:  # noqa: ARG002 - the seam's signature
-        """Always: all that is said in a live conversation comes after the agent took over."""
-        return True
-
-    def close(self) -> tuple[Category, int | None, str] | None:
-        """Nothing is ever due."""
-        return None
+    async def answered(self, call: ToolCall) -> tuple[ToolMessage, CallVerdict]:
+        """See `Unscripted.answered`; raises as `reply` does."""
+        reply = await self.reply_soon(call)
+        verdict = CallVerdict(accepted=reply.category is None, category=reply.category, detail=reply.detail)
+        return reply.message, verdict
 
 
 class LiveDomain(Protocol):

@@ -11,22 +11,17 @@ judges. There is no database, so nothing can be compared with one afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from turngap import jsonio
 from turngap.data import (
-    AssistantMessage,
     CallVerdict,
     Category,
-    Finish,
-    Message,
-    Repaired,
     ToolCall,
     ToolMessage,
     Usage,
 )
-from turngap.domains.base import Expectation, Outcome
+from turngap.domains.live import Unscripted
 from turngap.errors import DomainFault
 from turngap.judges import prompt
 from turngap.judges.reply import Unreadable, read_objects
@@ -77,8 +72,8 @@ class ToolSimulator:
         await self._asker.aclose()
 
 
-class SimulatedWorld:
-    """What the tools act on in one conversation: the log of what they answered. Implements `domains.base.World`."""
+class SimulatedWorld(Unscripted):
+    """What the tools act on in one conversation: the log of what they answered. See `Unscripted`."""
 
     def __init__(self, asker: Asker, desk: Desk, gate: Gatekeeper, situation: Situation) -> None:
         self.usage = Usage()
@@ -88,45 +83,13 @@ class SimulatedWorld:
         self._asker, self._desk, self._gate = asker, desk, gate
         self._situation = situation
         self._log: list[tuple[ToolCall, ToolMessage]] = []
-        self._spoke = False
 
-    def turn_begins(self) -> None:
-        """The user has spoken."""
-        self._spoke = False
-
-    def turn_is_over(self) -> bool:
-        """Whether the agent has spoken."""
-        return self._spoke
-
-    def expected(self) -> Expectation:
-        """Nothing in particular."""
-        return Expectation()
-
-    async def answer(self, message: AssistantMessage, finish: Finish) -> Outcome:  # noqa: ARG002 - the seam's signature
-        """Answer the calls of a message in order, or note that the agent spoke.
+    async def answered(self, call: ToolCall) -> tuple[ToolMessage, CallVerdict]:
+        """Have the model answer, unless the call cannot be run.
 
         Raises:
             DomainFault: the model gave no answer that can be used. EndpointError: its server failed.
         """
-        if not message.calls:
-            self._spoke = True
-            return Outcome()
-        pairs = [await self._answer(call) for call in message.calls]
-        return Outcome(results=tuple(result for result, _ in pairs), verdicts=tuple(verdict for _, verdict in pairs))
-
-    def repair(self) -> Repaired | None:
-        """Nothing can be put right."""
-        return None
-
-    def outgrown(self, history: Sequence[Message]) -> bool:  # noqa: ARG002 - the seam's signature
-        """Always: all that is said comes after the agent took over."""
-        return True
-
-    def close(self) -> tuple[Category, int | None, str] | None:
-        """Nothing is ever due."""
-        return None
-
-    async def _answer(self, call: ToolCall) -> tuple[ToolMessage, CallVerdict]:
         refusal = self._refusal(call)
         if refusal is not None:
             category, told = refusal
