@@ -45,7 +45,7 @@ class Player:
         played = await run(self._agent, self._place, task, 0)
         if isinstance(played, Failure):
             raise LostError(Loss(stage="play", reason=f"{played.cause.value} fault", detail=played.reason))
-        reward = await self._grader.grade(task, self._domain, played.trajectory, played.world)
+        reward = await self._grader.grade(task, self._domain, played.trajectory, played.world, beside=False)
         lapses = played.trajectory.metadata["lapses"]
         if not succeeded(reward.value) or lapses:
             wrong = [*map(str, lapses), *(symptom.detail for symptom in reward.symptoms)]

@@ -95,7 +95,7 @@ class RewardReviewer:
         if domain is None:
             raise DataFault("a reward takes a domain whose state can be compared")
         world = await live.rebuild(domain, case.situation.task, case.trajectory)
-        reward = await self._grader.grade(case.situation.task, domain, case.trajectory, world)
+        reward = await self._grader.grade(case.situation.task, domain, case.trajectory, world, beside=False)
         if succeeded(reward.value):
             return Opinion(approved=True)
         broken = [
