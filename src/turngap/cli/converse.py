@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from turngap import jsonio
-from turngap.cli import interrupt
+from turngap.cli import interrupt, settings
 from turngap.cli.eval import opened
 from turngap.cli.guard import guarded
 from turngap.cli.progress import Terminal
@@ -102,7 +102,7 @@ def converse(
         tools=tools,
         policy=policy,
         tasks=tasks,
-        scenarios=_scenarios(scenario or ["all"]),
+        scenarios=settings.scenarios(scenario or ["all"]),
         count=n,
         writer=asked(writer, temperature),
         model=asked(model, temperature),
@@ -115,15 +115,9 @@ def converse(
         max_steps=max_steps,
         max_errors=max_errors,
     )
-    failed = 0
     progress = Terminal()
-
-    async def work() -> None:
-        nonlocal failed
-        with opened(cache, None) as (shared, _):
-            failed = await make(config, output, progress, shared)
-
-    interrupt.run(work(), progress)
+    with opened(cache, None) as (shared, _):
+        failed = interrupt.run(make(config, output, progress, shared), progress)
     conclude(output, failed, as_json=as_json)
 
 
@@ -152,11 +146,6 @@ def conclude(directory: Path, failed: int, *, as_json: bool) -> None:
         say(f"there are scenarios for {found.begun} conversations only, not for {config.count}", err=True)
     if failed or found.begun < config.count or not kept:
         raise typer.Exit(1)
-
-
-def _scenarios(names: list[str]) -> tuple[str, ...]:
-    meant = [one for name in names for one in (SCENARIOS if name == "all" else tuple(name.split(",")))]
-    return tuple(dict.fromkeys(meant))
 
 
 def _urls(given: list[str | None] | list[str], judges: int) -> list[str | None]:

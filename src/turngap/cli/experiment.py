@@ -15,7 +15,7 @@ from turngap.cli.say import say
 from turngap.report.study_table import study_page, study_table
 from turngap.report.table import console
 from turngap.study.findings import Findings, findings
-from turngap.study.laboratory import Laboratory, Results
+from turngap.study.laboratory import Laboratory
 from turngap.study.plan import read
 from turngap.training.moment import Moment
 
@@ -50,13 +50,8 @@ def perform_study(study: Path, directory: Path) -> Findings:
     """Run or resume a study with live progress; write its page and document, and return what was found."""
     plan = read(study)
     progress = Terminal()
-    results: list[Results] = []
-
-    async def work() -> None:
-        results.append(await Laboratory(plan, directory, progress, _Told(progress)).run())
-
-    interrupt.run(work(), progress)
-    found = findings(plan, results[0])
+    results = interrupt.run(Laboratory(plan, directory, progress, _Told(progress)).run(), progress)
+    found = findings(plan, results)
     jsonio.write_atomic(directory / PAGE, study_page(found))
     jsonio.write_atomic(directory / DOCUMENT, jsonio.dumps(msgspec.to_builtins(found, enc_hook=str), indent=2) + "\n")
     return found

@@ -15,7 +15,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from types import FrameType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import typer
 
@@ -25,20 +25,24 @@ from turngap.cli.progress import Terminal
 from turngap.errors import HarnessFault
 from turngap.models.endpoint import public
 
+T = TypeVar("T")
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _TICK_SECONDS = 0.2
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\"'<>]+", re.IGNORECASE)
 
 
-def run(work: Coroutine[Any, Any, None], progress: Terminal) -> None:
-    """Run `work` to its end, with live progress, and with standard output and working directory kept for the command.
+def run(work: Coroutine[Any, Any, T], progress: Terminal) -> T:
+    """Run `work` to its end, with live progress, and return what it gives.
+
+    Standard output and the working directory are kept for the command meanwhile.
 
     Raises:
         typer.Exit: with code 130, when it was interrupted. HarnessFault: something cancelled it from within.
     """
     with guarded(), asyncio.Runner() as runner:
         loop = runner.get_loop()
-        task: asyncio.Task[None] = loop.create_task(work)
+        task: asyncio.Task[T] = loop.create_task(work)
         interrupted = False
 
         def on_signal(_number: int, _frame: FrameType | None) -> None:
@@ -55,7 +59,7 @@ def run(work: Coroutine[Any, Any, None], progress: Terminal) -> None:
 
         before = {number: signal.signal(number, on_signal) for number in _SIGNALS}
         try:
-            runner.run(_watched(task, progress))
+            made = runner.run(_watched(task, progress))
         except asyncio.CancelledError:
             if interrupted:
                 raise typer.Exit(INTERRUPTED) from None
@@ -66,6 +70,7 @@ def run(work: Coroutine[Any, Any, None], progress: Terminal) -> None:
             progress.close()
         if interrupted:  # the last unit was stored before the cancellation came
             raise typer.Exit(INTERRUPTED)
+        return made
 
 
 class Blocking:
@@ -113,11 +118,11 @@ class Blocking:
             raise KeyboardInterrupt
 
 
-async def _watched(task: asyncio.Task[None], progress: Terminal) -> None:
+async def _watched(task: asyncio.Task[T], progress: Terminal) -> T:
     while not task.done():
         await asyncio.wait([task], timeout=_TICK_SECONDS)
         progress.refresh()
-    await task
+    return await task
 
 
 def _command() -> str:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from turngap import jsonio
-from turngap.config import PROTOCOLS, EvalConfig, RolloutConfig
+from turngap.config import PROTOCOLS, SCENARIOS, EvalConfig, RolloutConfig
 from turngap.errors import ConfigError, DataError, UsageError
 
 ENVIRONMENT = {"OPENAI_BASE_URL": "model.base_url", "TURNGAP_JUDGE_BASE_URL": "judge.base_url"}
@@ -126,6 +126,12 @@ def _convert(settings: dict[str, Any], source: str, kind: type[_Config]) -> _Con
         if value is not None and value < least:
             raise UsageError(f"{source}{path} is at least {least:g}, not {value:g}")
     return config
+
+
+def scenarios(given: Sequence[str]) -> tuple[str, ...]:
+    """Names of scenarios, each separated by commas or given apart, ``all`` among them; settings check them."""
+    meant = [one for name in given for one in (SCENARIOS if name == "all" else tuple(name.split(",")))]
+    return tuple(dict.fromkeys(meant))
 
 
 def protocols(text: str) -> list[str]:

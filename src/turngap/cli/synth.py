@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from turngap import domains, jsonio
-from turngap.cli import interrupt
+from turngap.cli import interrupt, settings
 from turngap.cli.eval import opened
 from turngap.cli.guard import guarded
 from turngap.cli.progress import Terminal
@@ -16,8 +16,7 @@ from turngap.cli.say import say
 from turngap.cli.synth_check import check
 from turngap.cli.synth_graph import graph
 from turngap.cli.synth_overlap import overlap
-from turngap.config import ModelConfig, SynthConfig
-from turngap.data import Scenario
+from turngap.config import SCENARIOS, ModelConfig, SynthConfig
 from turngap.errors import StoreError, UsageError
 from turngap.report.synth_card import card, synth_table
 from turngap.report.table import console
@@ -40,7 +39,6 @@ synth.command("overlap")(overlap)
 CARD = "card.md"
 _MOST, _EACH = 1000, 20
 """Explorations where none are asked for: in all, and for each task of a scenario."""
-_ALL = tuple(scenario.value for scenario in Scenario)
 
 
 @synth.callback()
@@ -50,7 +48,7 @@ def make(
         str | None, typer.Option(help="retail, tau2:NAME, FILE.py, module:attribute: see turngap list domains.")
     ] = None,
     scenario: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help=f"{', '.join(_ALL)} or all; repeat for several.")
+        list[str] | None, typer.Option(metavar="NAME", help=f"{', '.join(SCENARIOS)} or all; repeat for several.")
     ] = None,
     n: Annotated[int | None, typer.Option("-n", help="Tasks of each scenario; all that come of it else.")] = None,
     output: Annotated[
@@ -103,7 +101,7 @@ def make(
 
     config = SynthConfig(
         domain=domain,
-        scenarios=_scenarios(scenario or ["all"]),
+        scenarios=settings.scenarios(scenario or ["all"]),
         count=n,
         explorations=_enough(n) if explorations is None else explorations,
         explorer=asked(explorer),
@@ -116,15 +114,9 @@ def make(
         graph=overrides,
         phrases=phrases,
     )
-    failed = 0
     progress = Terminal()
-
-    async def work() -> None:
-        nonlocal failed
-        with opened(cache, None) as (shared, _):
-            failed = await synthesise(config, output, progress, shared)
-
-    interrupt.run(work(), progress)
+    with opened(cache, None) as (shared, _):
+        failed = interrupt.run(synthesise(config, output, progress, shared), progress)
     conclude(output, failed, as_json=as_json)
 
 
@@ -182,8 +174,3 @@ def _require_none_before(context: typer.Context) -> None:
     # By name: newer Typer has a copy of this enumeration of Click's.
     if any(getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE" for name in context.params):
         raise UsageError(f"options stand before {context.invoked_subcommand!r}; put them behind it")
-
-
-def _scenarios(names: list[str]) -> tuple[str, ...]:
-    meant = [one for name in names for one in (_ALL if name == "all" else tuple(name.split(",")))]
-    return tuple(dict.fromkeys(meant))
