@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -16,8 +15,6 @@ import pytest
 import tinymodel
 
 from turngap.cli.main import execute
-from turngap.cli.train import TrainingTerminal
-from turngap.training.moment import Moment
 
 _SETTINGS = ("lora=false", "epochs=2", "batch=2", "precision=fp32", "learning_rate=0.005", "save=2")
 
@@ -108,17 +105,6 @@ def test_another_training_does_not_take_its_place(examples: Path, tmp_path: Path
     assert execute(_arguments(examples, tmp_path / "out", "--seed", "3")) == 2
     assert "another base, recipe or data set" in capsys.readouterr().err
     assert (tmp_path / "out" / "model" / "model.safetensors").read_bytes() == before
-
-
-def test_the_line_of_progress_says_what_matters() -> None:
-    """Step of steps, loss, validation, speed and time left, by the steps of this process."""
-    terminal = TrainingTerminal(stream=io.StringIO())
-    moment = Moment(
-        step=6, steps=10, epoch=1.2, loss=0.5, validation=0.75, learning_rate=0.1, tokens_per_second=120.0, seconds=30.0
-    )
-    terminal.tell(moment)
-    assert terminal.line() == "training 6/10, loss 0.500, validation 0.750, 120 tokens/s, 2 min 00 s left"
-    assert terminal.where == "6 of 10 done (training)"
 
 
 def _start(examples: Path, output: Path, *more: str) -> subprocess.Popen[str]:

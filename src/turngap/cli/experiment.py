@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from turngap import jsonio
+from turngap import jsonio, models
 from turngap.cli import interrupt
-from turngap.cli.progress import Terminal
 from turngap.cli.say import say
+from turngap.cli.training_progress import TrainingTerminal
+from turngap.config import ModelConfig
+from turngap.errors import MissingExtra
+from turngap.models import hub
+from turngap.models.local import smollm2_file
 from turngap.report.study_table import study_page, study_table
 from turngap.report.table import console
+from turngap.samples import studies
 from turngap.study.findings import Findings, findings
 from turngap.study.laboratory import Laboratory
-from turngap.study.plan import read
-from turngap.training.moment import Moment
+from turngap.study.plan import Study, read
 
-PAGE, DOCUMENT = "study.md", "study.json"
-_EVERY = 20.0
-"""Seconds between two lines about a training."""
+_HELP = f"A TOML file, or one that comes with turngap: {', '.join(studies.names())}."
 
 
 def experiment(
-    study: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="What to do; see docs/experiments.md.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help=_HELP)],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="Where all goes, runs/<study> else; repeating resumes."),
@@ -36,46 +40,75 @@ def experiment(
 
     Every stage is resumable and is done once: repeating the command goes on, or shows what was found.
     """
-    plan = read(study)
+    plan = read(studies.find(study))
     directory = output or Path("runs") / plan.name
-    found = perform_study(study, directory)
+    found = perform_study(plan, directory)
     if as_json:
-        typer.echo(jsonio.dumps({"study": str(directory), **msgspec.to_builtins(found, enc_hook=str)}, indent=2))
+        typer.echo(document(found, directory))
         return
     console().print(study_table(found))
-    say(f"study: {directory}, page: {directory / PAGE}", err=True)
+    say(f"study: {directory}, page: {page(plan, directory)}", err=True)
 
 
-def perform_study(study: Path, directory: Path) -> Findings:
-    """Run or resume a study with live progress; write its page and document, and return what was found."""
-    plan = read(study)
-    progress = Terminal()
-    results = interrupt.run(Laboratory(plan, directory, progress, _Told(progress)).run(), progress)
+def perform_study(plan: Study, directory: Path) -> Findings:
+    """Run or resume a study with live progress; write its page and document, and return what was found.
+
+    Raises:
+        MissingExtra: a package for something that comes late in the study is not installed; nothing was begun.
+        TurngapError: a stage cannot be done. typer.Exit: it was interrupted.
+    """
+    if not is_finished(plan, directory):
+        _require(plan)
+    progress = TrainingTerminal()
+    results = interrupt.run(Laboratory(plan, directory, progress, progress.watch).run(), progress)
     found = findings(plan, results)
-    jsonio.write_atomic(directory / PAGE, study_page(found))
-    jsonio.write_atomic(directory / DOCUMENT, jsonio.dumps(msgspec.to_builtins(found, enc_hook=str), indent=2) + "\n")
+    jsonio.write_atomic(page(plan, directory), study_page(found))
+    jsonio.write_atomic(_stored(plan, directory), jsonio.dumps(_plain(found), indent=2) + "\n")
     return found
 
 
-class _Told:
-    """Says now and then how a training goes."""
-
-    def __init__(self, progress: Terminal) -> None:
-        self._progress = progress
-        self._next = 0.0
-
-    def __call__(self, moment: Moment) -> None:
-        if moment.seconds < self._next and moment.step < moment.steps:
-            return
-        self._next = moment.seconds + _EVERY
-        self._progress.note(training_line(moment))
+def page(plan: Study, directory: Path) -> Path:
+    """The Markdown of a study that was run there; its name is the study's, since studies may share a directory."""
+    return directory / f"{Path(plan.name).name}.md"
 
 
-def training_line(moment: Moment) -> str:
-    """How far a training is, in one line."""
-    held = "" if moment.validation is None else f", validation {moment.validation:.3f}"
-    left = moment.seconds / moment.step * (moment.steps - moment.step) if moment.step else 0.0
-    return (
-        f"training: step {moment.step} of {moment.steps}, loss {moment.loss:.3f}{held}, "
-        f"{moment.tokens_per_second:.0f} tokens/s, about {left / 60:.0f} min left"
-    )
+def is_finished(plan: Study, directory: Path) -> bool:
+    """Whether a study was run to its end there."""
+    return _stored(plan, directory).is_file()
+
+
+def document(found: Findings, directory: Path) -> str:
+    """What ``--json`` prints."""
+    return jsonio.dumps({"directory": str(directory), **_plain(found)}, indent=2)
+
+
+def _stored(plan: Study, directory: Path) -> Path:
+    return page(plan, directory).with_suffix(".json")
+
+
+def _plain(found: Findings) -> Any:
+    return msgspec.to_builtins(found, enc_hook=str)
+
+
+def _require(plan: Study) -> None:
+    """Say at once, and in one line, what would be missing after minutes."""
+    missing = []
+    for check in _checks(plan):
+        try:
+            check()
+        except MissingExtra as error:
+            missing.append(str(error))
+    if missing:
+        raise MissingExtra("; ".join(dict.fromkeys(missing)))
+
+
+def _checks(plan: Study) -> Iterator[Callable[[], object]]:
+    before = plan.ask.model or plan.base
+    packages = ["torch", "transformers", "tokenizers"]
+    packages += ["peft"] if plan.training().lora else []
+    packages += ["gguf"] if plan.base.startswith("local/") else []
+    yield partial(hub.prepare, *packages, purpose=f"study {plan.name}")
+    if before.startswith("local/"):
+        yield partial(models.build, ModelConfig(spec=before))
+    if plan.base == "local/smollm2":
+        yield smollm2_file

@@ -1,9 +1,10 @@
 """Live progress on standard error: done of total, decisions a second, tokens, errored units, time left.
 
-On a terminal one line is redrawn a few times a second; elsewhere a plain line is written every few seconds. Counting
-and drawing are apart: `advance` only adds numbers, `refresh` is called by a timer, so that thousands of units a second
-cost nothing. Everything happens in the thread of the event loop; no lock can be held when a signal arrives. A stage
-without units (reading, starting a model) is said while it lasts, and leaves no line behind.
+On a terminal one line is redrawn a few times a second; elsewhere a plain line is written every few seconds, and less
+often the longer a stage lasts. Counting and drawing are apart: `advance` only adds numbers, `refresh` is called by a
+timer, so that thousands of units a second cost nothing. Everything happens in the thread of the event loop; no lock can
+be held when a signal arrives. A stage without units (reading, starting a model) is said while it lasts, and leaves no
+line behind.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from turngap.report.harmless import harmless, one_line
 
 _PLAIN_SECONDS = 10.0
 _FIRST_PLAIN_SECONDS = 2.0
+_PLAIN_PART = 0.05
+"""Of the time that a stage has lasted: so long the next plain line is waited for at least."""
 _BAR = 16
 
 
@@ -56,7 +59,7 @@ class Terminal:
         if self._console.is_terminal:
             self._live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
             self._live.start()
-            self.refresh()
+            self._draw(self._live)
 
     def advance(self, *, errored: bool = False, usage: Usage | None = None) -> None:
         """See `Progress.advance`."""
@@ -80,10 +83,11 @@ class Terminal:
 
     def refresh(self) -> None:
         """Draw the present state; called by a timer a few times a second."""
+        now = self._clock()
         if self._live is not None:
-            self._live.update(self._row(), refresh=True)
-        elif self._name and (self.done < self._total or not self._total) and self._clock() >= self._next_plain:
-            self._next_plain = self._clock() + _PLAIN_SECONDS
+            self._draw(self._live)
+        elif self._name and (self.done < self._total or not self._total) and now >= self._next_plain:
+            self._next_plain = now + max(_PLAIN_SECONDS, _PLAIN_PART * (now - self._began))
             self._print(self.line())
 
     def close(self) -> None:
@@ -140,6 +144,9 @@ class Terminal:
         if self.cost is not None:
             facts.append(f"cost {self.cost:.4g}{whose}")
         return facts
+
+    def _draw(self, live: Live) -> None:
+        live.update(self._row(), refresh=True)
 
     def _row(self) -> Text:
         if not self._total:

@@ -16,8 +16,8 @@ import typer
 from turngap import jsonio
 from turngap.cli.interrupt import Blocking
 from turngap.cli.main import INTERRUPTED
-from turngap.cli.progress import Terminal, duration
 from turngap.cli.say import say
+from turngap.cli.training_progress import TrainingTerminal
 from turngap.errors import DataError, MissingExtra, StoreError, UsageError
 from turngap.models import hub
 from turngap.models.templating import Manner
@@ -34,36 +34,6 @@ from turngap.training.vocabulary import texts_of
 
 CARD, PREVIEW = "README.md", "preview.html"
 _PACKAGES: dict[str, tuple[str, ...]] = {"lean": ("torch", "transformers"), "trl": ("torch", "transformers", "trl")}
-
-
-class TrainingTerminal(Terminal):
-    """Progress of a training: its unit is the step, and what matters is the loss."""
-
-    moment: Moment | None = None
-
-    def tell(self, moment: Moment) -> None:
-        """A step is done."""
-        if self.moment is None:
-            self.stage("training", moment.steps, done=moment.step - 1)
-        self.moment = moment
-        self.advance()
-        self.refresh()
-
-    def facts(self) -> list[str]:
-        """See `Terminal.facts`."""
-        found = self.moment
-        if found is None:
-            return []
-        facts = [f"loss {found.loss:.3f}"]
-        if found.validation is not None:
-            facts.append(f"validation {found.validation:.3f}")
-        facts.append(f"{found.tokens_per_second:.0f} tokens/s")
-        fresh = self.done - self._taken_over
-        if self.done < found.steps and fresh:
-            facts.append(f"{duration(found.seconds * (found.steps - self.done) / fresh)} left")
-        elif self.done >= found.steps:
-            facts.append(f"took {duration(found.seconds)}")
-        return facts
 
 
 def train(
@@ -126,7 +96,8 @@ def _train(examples: Path, base: str, wanted: Recipe, output: Path, manner: Mann
         progress.stage("rendering examples", 0)
 
         def watch(moment: Moment) -> None:
-            progress.tell(moment)
+            progress.watch(moment)
+            progress.refresh()
             if moment.step == moment.steps:
                 stop.free()
 

@@ -15,7 +15,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-import jinja2
 import msgspec
 
 from turngap import jsonio
@@ -195,6 +194,8 @@ class Templated:
     def _render(
         self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message], *, generation: bool
     ) -> str:
+        import jinja2  # noqa: PLC0415 - comes with what has tokenizers; who renders nothing does without
+
         request = Request(policy=policy, tools=tools, messages=tuple(messages), seat=_NOWHERE)
         told, encoded = self._wire.encode(request)
         if self.manner.arguments == "object":
