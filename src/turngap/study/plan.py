@@ -66,13 +66,32 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_steps: int = 30
     concurrency: int = 4
 
+    def untrained(self) -> Asked:
+        """What a model is asked before it is trained."""
+        most = self.before or max(self.conversations, self.tasks)
+        return msgspec.structs.replace(
+            self, conversations=min(self.conversations, most), tasks=min(self.tasks, most), before=None
+        )
 
-class Round(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Recovery data: rounds of rollout, correction and further training."""
+
+class Recovery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rounds of rollout, correction and further training (`turngap.protocols.recovering`), behind the training.
+
+    In each round the model of the round before acts on training tasks of its own, the reference agent takes over where
+    it errs, and the model learns from that, mixed with conversations of the teacher so that it forgets nothing.
+    """
 
     rounds: int = 0
     tasks: int = 60
-    """Training tasks that the model is let loose on in each round, others in each."""
+    """Tasks that the model is let loose on in each round, evenly from the scenarios; others in each."""
+    rehearsed: int = 60
+    """Conversations of the teacher, and of the rounds before, that are learnt again in each round."""
+    protocols: tuple[str, ...] | None = None
+    """Under which the model of each round is measured on recorded conversations; None: as the others."""
+
+    def __post_init__(self) -> None:
+        if self.rounds < 0 or self.tasks < 1 or self.rehearsed < 0:
+            raise UsageError("recovery: rounds and rehearsed are at least 0, tasks at least 1")
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,7 +109,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     recipe: dict[str, Any] = {}
     """Fields of a recipe, over the one that ``base`` in it names."""
     ask: Asked = Asked()
-    recovery: Round = Round()
+    recovery: Recovery = Recovery()
     seed: int = 0
 
     def training(self) -> Recipe:
