@@ -45,6 +45,12 @@ class TrainingTerminal(Terminal):
         self._catch_up()
         super().close()
 
+    @property
+    def where(self) -> str:
+        """See `Terminal.where`."""
+        self._catch_up()
+        return super().where
+
     def facts(self) -> list[str]:
         """See `Terminal.facts`."""
         found = self._moment
