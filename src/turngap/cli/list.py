@@ -18,6 +18,7 @@ _NOTES: dict[str, dict[str, str]] = {
         "baseline": "baseline/nearest[?train=FILE], baseline/reference, baseline/noisy?p_text=..&p_tool=..&seed=..; on "
         "live tasks also baseline/nothing, baseline/transfer",
         "recorded": "recorded/FILE: somebody else's predictions",
+        "corrected": "corrected/SPEC: on live tasks, the model of SPEC until it errs, then the reference agent",
     },
     "formats": {},
     "domains": {
