@@ -191,7 +191,9 @@ class Laboratory:
                 )
 
         identity = domains.build(tasks.domain).identity()
-        return await self._stage(f"{side}-tasks", [tasks, identity], work)
+        # What the files hold is in the name, not where they lie: a study may be moved.
+        settings = msgspec.structs.replace(tasks, domain=Path(tasks.domain).name, phrases=_content(tasks.phrases))
+        return await self._stage(f"{side}-tasks", [settings, identity], work)
 
     async def _recover(self, number: int, last: Trained, known: list[Path], gold: Path) -> Trained | None:
         """One round: the last model on tasks of its own, corrected; what comes of it is added to what is `known`.
@@ -280,7 +282,7 @@ class Laboratory:
         recipe = study.training()
 
         async def work(folder: Path) -> None:
-            self._progress.note(f"training {base} on {examples.parent.name}")
+            self._progress.stage(f"loading {base}", 0)
             halt = threading.Event()
 
             def fit() -> None:
@@ -396,6 +398,13 @@ def _evenly(items: Iterable[Any], count: int, kind: Callable[[Any], str]) -> lis
     while len(chosen) < count and any(kinds.values()):
         chosen += [one.pop(0) for one in kinds.values() if one]
     return chosen[:count]
+
+
+def _content(path: str | None) -> str | None:
+    try:
+        return None if path is None else Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot be read: {error}", file=str(path)) from None
 
 
 def _place(spec: str) -> str:
