@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +68,21 @@ def test_a_preview_trains_nothing(examples: Path, tmp_path: Path, capsys: Any) -
     assert shown.count("tokens, learnt") >= 2
     assert "<|im_end|>" in shown
     assert not (tmp_path / "out" / "model").exists()
+
+
+def test_a_preview_says_what_was_drawn_how_often(tmp_path: Path, capsys: Any) -> None:
+    """Whole conversations of a mix, each decision with how often it is learnt; for TRL examples one by one."""
+    tinymodel.require()
+    drawn = tinymodel.examples(tmp_path / "set", 5, mix="tools", count=40, validation=0)
+    assert execute(_arguments(drawn, tmp_path / "out", "--preview", "1", "--set", "whole=true")) == 0
+    shown = capsys.readouterr()
+    assert re.search(r"^--- trained: .* tokens, learnt \d times$", shown.out, re.MULTILINE)
+    assert "one sequence for each decision" not in shown.err
+    more = ["--preview", "1", "--set", "whole=true", "--engine", "trl"]
+    assert execute(_arguments(drawn, tmp_path / "out", *more)) == 0
+    shown = capsys.readouterr()
+    assert not re.search(r"learnt \d times", shown.out)
+    assert "one sequence for each decision: a decision was drawn" in shown.err
 
 
 @pytest.mark.parametrize(

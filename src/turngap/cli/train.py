@@ -6,7 +6,6 @@ the command goes on where it was stopped, and ends with the same weights.
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -76,7 +75,7 @@ def train(
         wanted = msgspec.structs.replace(wanted, seed=seed)
     manner = _manner(template, today, thinking=thinking)
     if preview is not None:
-        _preview(examples, base, wanted, manner, output, preview)
+        _preview(examples, base, wanted, manner, output, engine=engine, count=preview)
         return
     done = fitting.finished(output, examples, base, wanted, manner=manner, engine=engine)
     if done is None:
@@ -112,15 +111,15 @@ def _train(examples: Path, base: str, wanted: Recipe, output: Path, manner: Mann
     return found
 
 
-def _preview(examples: Path, base: str, wanted: Recipe, manner: Manner | None, output: Path, count: int) -> None:
+def _preview(
+    examples: Path, base: str, wanted: Recipe, manner: Manner | None, output: Path, *, engine: Engine, count: int
+) -> None:
     """Show sequences with what is learnt of them, here and as a page."""
     if count < 1:
         raise UsageError(f"--preview {count}: at least 1")
     talks = exchange.conversations(examples, "train")
-    settled = fitting.plan(examples, load_tokenizer(base, texts_of(talks)), wanted, manner)
-    _, sets = exchange.read(examples)
-    chosen = exchange.conversations(examples, "train") if settled.whole else sets["train"]
-    shown = shown_of(islice(chosen, count), settled.renderer)
+    settled = fitting.plan(examples, load_tokenizer(base, texts_of(talks)), wanted, manner, engine)
+    shown = shown_of(settled.learnt[:count], settled.renderer)
     console().print(preview_text(shown))
     for note in settled.notes:
         say(note, err=True)

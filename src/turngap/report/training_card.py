@@ -77,7 +77,7 @@ def rows(outcome: Outcome) -> Iterator[tuple[str, str]]:
     counts = outcome.counts
     yield "base", f"{outcome.base}, {outcome.parameters:,} weights"
     yield "learnt from", f"{counts['decisions']:,} decisions in {counts['sequences']:,} sequences"
-    yield "tokens", f"{counts['tokens']:,} in one pass, of which {counts['learnt_tokens']:,} learnt"
+    yield "tokens", f"{counts['tokens']:,} in one pass; {counts['learnt_tokens']:,} learnt, repeats counted"
     if counts["cut_messages"]:
         yield "cut for length", f"{counts['cut_messages']:,} messages of contexts"
     if counts["refused"]:
