@@ -104,7 +104,7 @@ def test_two_processes_have_the_loss_curve_of_the_lean_loop(folder: Path, exampl
         *(part for name, value in settings.items() for part in ("--set", f"{name}={value}")),
     ]
     surroundings = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     log = (tmp_path / "trl" / "checkpoints" / "log.jsonl").read_text(encoding="utf-8").splitlines()
     said = [jsonio.loads(line) for line in log]
