@@ -65,7 +65,7 @@ def keep_recoveries(store: RunStore, domain: LiveDomain, path: Path) -> Recovere
         for task in store.trials.tasks():
             for stored in store.trials.of(task.id):
                 score = scores.get((task.id, stored.trial))
-                if score is None or score.cause is not None or not isinstance(stored.result, Trajectory):
+                if score is None or score.errored or not isinstance(stored.result, Trajectory):
                     continue
                 made = list(_learnt(task, stored.trial, stored.result, score, domain))
                 counts["trials"] += 1
