@@ -62,7 +62,7 @@ class ModelConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Which model, and how it is asked."""
 
     spec: str
-    """``openai/NAME``, ``local/smollm2``, ``local/FILE.gguf``, ``hf/FOLDER``, ``baseline/NAME?key=value``,
+    """``openai/NAME``, ``local/NAME``, ``local/FILE.gguf``, ``hf/FOLDER``, ``baseline/NAME?key=value``,
     ``recorded/FILE``, ``corrected/SPEC``."""
     base_url: str | None = None
     api_key_env: str = "OPENAI_API_KEY"
