@@ -72,5 +72,7 @@ def test_what_is_neither_is_refused_with_the_names(
 ) -> None:
     """The message says what was looked for and what there is."""
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UsageError, match=r"no such file, and none of those that come with turngap: .*p1, p2, small-cpu"):
+    with pytest.raises(
+        UsageError, match=r"no such file, and none of those that come with turngap: .*p1, p2, small-cpu"
+    ):
         studies.find(wanted)

@@ -17,13 +17,15 @@ from turngap.cli.training_progress import TrainingTerminal
 from turngap.config import ModelConfig
 from turngap.errors import MissingExtra
 from turngap.models import hub
-from turngap.models.local import smollm2_file
-from turngap.report.study_table import study_page, study_table
+from turngap.models.packaged import named
+from turngap.report.study_table import study_figures, study_page, study_table
 from turngap.report.table import console
+from turngap.report.training_card import CARD, card
 from turngap.samples import studies
 from turngap.study.findings import Findings, findings
 from turngap.study.laboratory import Laboratory
 from turngap.study.plan import Study, read
+from turngap.training import exchange
 
 _HELP = f"A TOML file, or one that comes with turngap: {', '.join(studies.names())}."
 
@@ -51,7 +53,7 @@ def experiment(
 
 
 def perform_study(plan: Study, directory: Path) -> Findings:
-    """Run or resume a study with live progress; write its page and document, and return what was found.
+    """Run or resume a study with live progress; write its page, its document and the cards of its models.
 
     Raises:
         MissingExtra: a package for something that comes late in the study is not installed; nothing was begun.
@@ -64,6 +66,10 @@ def perform_study(plan: Study, directory: Path) -> Findings:
     found = findings(plan, results)
     jsonio.write_atomic(page(plan, directory), study_page(found))
     jsonio.write_atomic(_stored(plan, directory), jsonio.dumps(_plain(found), indent=2) + "\n")
+    for trained in results.trained:
+        manifest, _ = exchange.read(trained.examples)
+        figures = study_figures(found)
+        jsonio.write_atomic(trained.folder / CARD, card(trained.outcome, manifest, trained.folder, figures))
     return found
 
 
@@ -110,5 +116,6 @@ def _checks(plan: Study) -> Iterator[Callable[[], object]]:
     yield partial(hub.prepare, *packages, purpose=f"study {plan.name}")
     if before.startswith("local/"):
         yield partial(models.build, ModelConfig(spec=before))
-    if plan.base == "local/smollm2":
-        yield smollm2_file
+    packaged = named(plan.base)
+    if packaged is not None:
+        yield packaged.file

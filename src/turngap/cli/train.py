@@ -19,26 +19,31 @@ from turngap.cli.say import say
 from turngap.cli.training_progress import TrainingTerminal
 from turngap.errors import DataError, MissingExtra, StoreError, UsageError
 from turngap.models import hub
+from turngap.models.packaged import names
 from turngap.models.templating import Manner
 from turngap.report.preview import preview as shown_of
 from turngap.report.preview import preview_text
 from turngap.report.table import console
-from turngap.report.training_card import card, training_table
+from turngap.report.training_card import CARD, card, training_table
 from turngap.training import exchange, fitting
-from turngap.training.base import load, load_tokenizer
+from turngap.training.base import GGUF, MODEL, load, load_tokenizer
 from turngap.training.fitting import ENGINES, Engine, Outcome
 from turngap.training.moment import Halted, Moment
 from turngap.training.recipe import Recipe, overridden, recipe
 from turngap.training.vocabulary import texts_of
 
-CARD, PREVIEW = "README.md", "preview.html"
+PREVIEW = "preview.html"
 _PACKAGES: dict[str, tuple[str, ...]] = {"lean": ("torch", "transformers"), "trl": ("torch", "transformers", "trl")}
 
 
 def train(
     examples: Annotated[Path, typer.Argument(metavar="EXAMPLES", help="Directory that turngap examples wrote.")],
     base: Annotated[
-        str, typer.Option(metavar="MODEL", help="Folder of transformers, local/smollm2, FILE.gguf, new:qwen3?hidden=..")
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help=f"Folder of transformers, {names()}, FILE.gguf, new:qwen3?hidden=..",
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where all goes; repeating goes on.")],
     recipe_name: Annotated[
@@ -165,7 +170,7 @@ def _conclude(found: Outcome, examples: Path, output: Path, *, as_json: bool) ->
 
 
 def _ask(output: Path) -> str:
-    served = [f"hf/{output / fitting.MODEL}"]
-    if (output / fitting.GGUF).is_file():
-        served.append(f"local/{output / fitting.GGUF}")
+    served = [f"hf/{output / MODEL}"]
+    if (output / GGUF).is_file():
+        served.append(f"local/{output / GGUF}")
     return f"ask it as {' or '.join(served)}; card: {output / CARD}"

@@ -36,7 +36,7 @@ from turngap.models.base import ModelContext, Request, Seat
 from turngap.models.chat import ChatModel
 from turngap.models.client import ChatClient, Pace
 from turngap.models.endpoint import resolve
-from turngap.models.packaged import PACKAGED, named, names
+from turngap.models.packaged import named, names
 from turngap.models.preflight import Findings
 from turngap.models.turns import CHATML, GEMMA, Turns, known_to
 from turngap.models.wire import Wire
@@ -84,11 +84,6 @@ def build(config: ModelConfig, context: ModelContext) -> LocalModel:
     if file.suffix != ".gguf" or not file.is_file():
         raise UsageError(f"model {config.spec!r}: {file} is not a .gguf file; write {names()} or local/FILE.gguf")
     return LocalModel(config, context, file)
-
-
-def smollm2_file() -> Path:
-    """The weights of `local/smollm2`; raises as `Packaged.file`."""
-    return PACKAGED["smollm2"].file()
 
 
 class LocalModel:

@@ -14,9 +14,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from turngap.report import markdown
+from turngap.training.base import GGUF, MODEL
 from turngap.training.exchange import Manifest
-from turngap.training.fitting import GGUF, MODEL, Outcome
+from turngap.training.fitting import Outcome
 
+CARD = "README.md"
+"""What the card is called, in the directory of the training."""
 _UNMEASURED = """\
 None are measured yet. `turngap eval DATA --model MODEL` and `turngap rollout --domain DOMAIN --model MODEL` measure
 them; next-turn figures alone do not say whether workflows are finished."""

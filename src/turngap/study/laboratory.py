@@ -138,12 +138,12 @@ class Laboratory:
     def served(self, model: Path) -> str:
         """The spec by which a trained model is asked."""
         wanted = self._study.ask.served
-        gguf = model / fitting.GGUF
+        gguf = model / bases.GGUF
         if "{}" in wanted:
-            return wanted.replace("{}", str(model / fitting.MODEL))
+            return wanted.replace("{}", str(model / bases.MODEL))
         if wanted == "gguf" or (wanted == "auto" and gguf.is_file() and find_spec("xllamacpp") is not None):
             return f"local/{gguf}"
-        return f"hf/{model / fitting.MODEL}"
+        return f"hf/{model / bases.MODEL}"
 
     # ---- stages
 
@@ -232,7 +232,7 @@ class Laboratory:
             return None
         examples = await self._examples(f"recovery-{number}-examples", [acted], gold, rehearsed=tuple(known))
         known.append(acted)
-        trained = await self._train(f"recovery {number}", examples, str(last.folder / fitting.MODEL))
+        trained = await self._train(f"recovery {number}", examples, str(last.folder / bases.MODEL))
         return msgspec.structs.replace(trained, recovered=counts)
 
     async def _examples(self, name: str, sources: Sequence[Path], gold: Path, rehearsed: Sequence[Path] = ()) -> Path:

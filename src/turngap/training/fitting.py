@@ -23,14 +23,14 @@ from turngap.models.templating import MANNER, Manner, Templated, Tokenizer, fitt
 from turngap.runs.lock import WriterLock
 from turngap.training import exchange, gguf_writer
 from turngap.training.adapter import as_stored, merged
-from turngap.training.base import Base
+from turngap.training.base import GGUF, MODEL, Base
 from turngap.training.drawn import Drawn, UnmatchedError, drawn
 from turngap.training.example import Example, Split
 from turngap.training.moment import Halt, Trained, Watch, never, nobody
 from turngap.training.recipe import Recipe
 from turngap.training.rendering import Refused, Rendered, Renderer
 
-SUMMARY, MODEL, GGUF, CHECKPOINTS = "training.json", "model", "model.gguf", "checkpoints"
+SUMMARY, CHECKPOINTS = "training.json", "checkpoints"
 Engine = Literal["lean", "trl"]
 ENGINES: tuple[Engine, ...] = ("lean", "trl")
 """``lean``: `turngap.training.lean`; ``trl``: `turngap.training.sft`."""
