@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from turngap import jsonio
@@ -16,7 +18,7 @@ from turngap.config import ModelConfig
 from turngap.data import AssistantMessage, Conversation, ToolCall, ToolMessage, UserMessage
 from turngap.errors import ConfigError, UsageError
 from turngap.models import build
-from turngap.models.base import ModelContext, Request, Seat
+from turngap.models.base import ModelContext, Request, Seat, workers
 from turngap.models.local import UNTUNED_TOKENS, LocalModel
 from turngap.models.packaged import PACKAGED
 from turngap.models.turns import CHATML, GEMMA, Turns
@@ -183,3 +185,26 @@ async def test_a_file_that_is_no_model_is_one_line(tmp_path: Path, boat_conversa
     with pytest.raises(ConfigError, match="cannot load"):
         await model.act(_request(boat_conversation))
     await model.aclose()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core gets one engine")
+def test_two_conversations_are_served_side_by_side_as_they_are_alone(boat_conversation: Conversation) -> None:
+    """Requests under way at once go to engines of their own, and get what they get one after the other."""
+    requests = [_request(boat_conversation, UserMessage(content=f"Is boat {number} free?")) for number in range(4)]
+    asked = [
+        msgspec.structs.replace(one, seat=msgspec.structs.replace(one.seat, conversation=f"c{number % 2}"))
+        for number, one in enumerate(requests)
+    ]
+
+    async def answers(concurrency: int, *, at_once: bool) -> list[AssistantMessage]:
+        model = build(ModelConfig(spec="local/smollm2", max_tokens=12, concurrency=concurrency), ModelContext())
+        assert workers(model, 8) == min(concurrency, os.cpu_count() or 1, 2)
+        try:
+            if at_once:
+                return [found.message for found in await asyncio.gather(*map(model.act, asked))]
+            return [(await model.act(one)).message for one in asked]
+        finally:
+            await model.aclose()
+
+    assert asyncio.run(answers(2, at_once=True)) == asyncio.run(answers(1, at_once=False))

@@ -91,7 +91,8 @@ class LocalModel:
 
     A small model leaves most of a processor idle when one thread after the other waits for the next token. So it is
     served by several engines of one thread each, up to one for each core and as many as requests are wanted under way;
-    they start when there is work for them. A conversation stays with one engine, whose prompt cache knows it.
+    they start when there is work for them. A conversation stays with the engine whose prompt cache knows it, unless
+    that is busy and another one is idle.
 
     Args:
         config: how it is asked; `context_length` is per request.
@@ -175,8 +176,8 @@ class LocalModel:
     def _take(self, conversation: tuple[str, int]) -> _Engine:
         with self._lock:
             home = self._homes.pop(conversation, None)
-            if home is None or home >= len(self._engines):
-                home = self._free()
+            if home is None or self._engines[home].under_way:
+                home = self._free(home)
             self._homes[conversation] = home
             while len(self._homes) > _MOST_HOMES:
                 self._homes.pop(next(iter(self._homes)))
@@ -184,11 +185,15 @@ class LocalModel:
             engine.under_way += 1
             return engine
 
-    def _free(self) -> int:
-        """The engine with the least to do; another one where all have something to do and there may be more."""
+    def _free(self, home: int | None) -> int:
+        """An engine with nothing to do, started where there may be more; where there is none, home or the least busy.
+
+        So no request waits while an engine is idle. Two conversations that met at one engine part for good at their
+        first meeting, at the price of one prompt that is read anew.
+        """
         busy = [engine.under_way for engine in self._engines]
         if busy and (not min(busy) or len(busy) == self.concurrency):
-            return busy.index(min(busy))
+            return busy.index(min(busy)) if not min(busy) or home is None else home
         new = [self._serve(self._template)]
         if not self._engines and self._template is None and asyncio.run(_drops_tools(new[0].model)):
             _let_go(new)
