@@ -124,14 +124,14 @@ class Laboratory:
         trained = [await self._train("after", examples, study.base)]
         if before is not None:
             measured.append(await self._measure("before", before, gold, study.ask.untrained()))
-        measured.append(await self._measure("after", self.served(trained[0].folder), gold, study.ask))
+        measured.append(await self._measure("after", self.served(trained[0].folder), gold, study.ask.trained()))
         known = [taught]
         for number in range(1, study.recovery.rounds + 1):
             recovered = await self._recover(number, trained[-1], known, gold)
             if recovered is None:
                 break
             trained.append(recovered)
-            ask = msgspec.structs.replace(study.ask, protocols=study.recovery.protocols or study.ask.protocols)
+            ask = study.ask.trained(study.recovery.protocols)
             measured.append(await self._measure(trained[-1].name, self.served(trained[-1].folder), gold, ask))
         return Results(trained=tuple(trained), measured=tuple(measured))
 
@@ -201,7 +201,7 @@ class Laboratory:
         Returns:
             The model that learnt from it; None where there was nothing to correct.
         """
-        study, wanted = self._study, self._study.recovery
+        study, wanted, ask = self._study, self._study.recovery, self._study.ask.trained()
         kinds = len(study.train.scenarios)
         tasks = msgspec.structs.replace(
             study.train, each=-(-wanted.tasks // kinds), seed=study.train.seed + number * _APART
@@ -214,8 +214,8 @@ class Laboratory:
             config = RolloutConfig(
                 domain=tasks.domain,
                 tasks=TaskConfig(path=str(made / TASKS), ids=tuple(task.id for task in chosen)),
-                model=self._asked(spec, study.ask),
-                max_steps=study.ask.max_steps,
+                model=self._asked(spec, ask),
+                max_steps=ask.max_steps,
                 seed=study.seed,
             )
             await roll_out(config, folder / "run", self._services)
@@ -224,7 +224,7 @@ class Laboratory:
                 kept = keep_recoveries(store, domains.build(tasks.domain), folder / CONVERSATIONS)
             jsonio.write_atomic(folder / _COUNTS, jsonio.dumps(kept) + "\n")
 
-        inputs = [made.name, last.folder.parent.name, wanted.tasks, study.ask, study.seed]
+        inputs = [made.name, last.folder.parent.name, wanted.tasks, ask, study.seed]
         acted = await self._stage(f"recovery-{number}-trials", inputs, act)
         counts = msgspec.json.decode((acted / _COUNTS).read_bytes(), type=Recovered)
         if not counts.differed:

@@ -66,6 +66,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_steps: int = 30
     concurrency: int = 4
 
+    def trained(self, protocols: tuple[str, ...] | None = None) -> Asked:
+        """What a trained model is asked, under these protocols where they are not the usual ones."""
+        return msgspec.structs.replace(self, before=None, protocols=protocols or self.protocols)
+
     def untrained(self) -> Asked:
         """What a model is asked before it is trained."""
         most = self.before or max(self.conversations, self.tasks)
