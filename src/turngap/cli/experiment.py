@@ -18,6 +18,7 @@ from turngap.config import ModelConfig
 from turngap.errors import MissingExtra
 from turngap.models import hub
 from turngap.models.packaged import named
+from turngap.report.study_chart import study_chart
 from turngap.report.study_table import study_figures, study_page, study_table
 from turngap.report.table import console
 from turngap.report.training_card import CARD, card
@@ -64,13 +65,24 @@ def perform_study(plan: Study, directory: Path) -> Findings:
     progress = TrainingTerminal()
     results = interrupt.run(Laboratory(plan, directory, progress, progress.watch).run(), progress)
     found = findings(plan, results)
-    jsonio.write_atomic(page(plan, directory), study_page(found))
+    jsonio.write_atomic(page(plan, directory), study_page(found, _drawn(found, page(plan, directory))))
     jsonio.write_atomic(_stored(plan, directory), jsonio.dumps(_plain(found), indent=2) + "\n")
     for trained in results.trained:
         manifest, _ = exchange.read(trained.examples)
         figures = study_figures(found)
         jsonio.write_atomic(trained.folder / CARD, card(trained.outcome, manifest, trained.folder, figures))
     return found
+
+
+def _drawn(found: Findings, beside: Path) -> str:
+    """The name of the file with the chart, which is written beside the page; nothing where charts are not installed."""
+    try:
+        from turngap.report import charts  # noqa: PLC0415 - needs an extra; the rest does not
+    except MissingExtra:
+        return ""
+    file = beside.with_suffix(".png")
+    jsonio.write_atomic(file, charts.png(study_chart(found)))
+    return file.name
 
 
 def page(plan: Study, directory: Path) -> Path:

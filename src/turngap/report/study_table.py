@@ -38,9 +38,16 @@ def _table(name: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> 
     return table
 
 
-def study_page(findings: Findings) -> str:
-    """The study as Markdown."""
+def study_page(findings: Findings, picture: str = "") -> str:
+    """The study as Markdown.
+
+    Args:
+        findings: what was found.
+        picture: the file name of its chart; nothing without one.
+    """
     parts = [f"# Study {markdown.escape(findings.study.name)}", study_figures(findings)]
+    if picture:
+        parts.append(f"![From good turns to finished workflows](<{picture}>)")
     parts.append("\n".join(f"- {markdown.escape(line)}" for line in _facts(findings)))
     models = (f"- {markdown.escape(column.name)}: {markdown.escape(column.spec)}" for column in findings.columns)
     return "\n\n".join((*parts, "\n".join(models))) + "\n"
