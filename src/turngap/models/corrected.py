@@ -26,6 +26,12 @@ from turngap.models.live_baseline import advice, departures
 
 PREFIX = "corrected/"
 """What the spec of such a model begins with; the spec of the one that acts follows."""
+_RECORDED = "recorded"  # the provider whose predictions belong to recorded history
+
+
+def acting(spec: str) -> str:
+    """The spec of the model that acts: SPEC of ``corrected/SPEC``, any other one as it is."""
+    return spec.removeprefix(PREFIX)
 
 
 def first_difference(task: Task, tools: Sequence[ToolSpec], messages: Sequence[Message]) -> int | None:
@@ -48,6 +54,9 @@ def first_difference(task: Task, tools: Sequence[ToolSpec], messages: Sequence[M
 
 class Corrected:
     """Lets a model act up to its first difference, and the reference agent from there on."""
+
+    live_only = True
+    """Whether it acts on live tasks alone; to have it answer on recorded history is refused."""
 
     def __init__(self, inner: Model, label: str = "") -> None:
         self.label = label or f"{PREFIX}{inner.label}"
@@ -91,11 +100,18 @@ def build(config: ModelConfig, context: ModelContext) -> Corrected:
     """Build ``corrected/SPEC``; everything else of the configuration is for the model of SPEC.
 
     Raises:
-        UsageError: SPEC is missing, names a corrected model itself, or is unknown. MissingExtra: it needs a package.
+        UsageError: SPEC is missing, names a corrected model itself or recorded predictions, or is unknown.
+        MissingExtra: it needs a package.
     """
     spec = config.spec.removeprefix("corrected").removeprefix("/")
     if not spec.strip():
         raise UsageError(f"model {config.spec!r} names no model to correct; {PREFIX}hf/FOLDER does, for one")
     if spec.partition("/")[0] == "corrected":
         raise UsageError(f"model {config.spec!r}: what is corrected already cannot be corrected; name the model once")
+    if spec.partition("/")[0] == _RECORDED:
+        # From the spec alone: what is wrong with the file is of no interest to whom it cannot help.
+        raise UsageError(
+            f"model {config.spec!r}: a recorded model holds predictions on recorded history and cannot act live; "
+            "name a model that can be asked"
+        )
     return Corrected(models.build(msgspec.structs.replace(config, spec=spec), context), config.spec)
