@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import msgspec
 import pytest
@@ -15,7 +14,7 @@ from turngap.data.asking import ANYTHING_ELSE, GO_AHEAD
 from turngap.errors import UsageError
 from turngap.models import Examined, Model, ModelContext, Request, Seat, build
 from turngap.models.base import workers
-from turngap.models.corrected import PREFIX, Corrected, first_difference
+from turngap.models.corrected import PREFIX, Corrected, acting, first_difference
 from turngap.models.live_baseline import advice
 from turngap.models.scripted import ScriptedModel
 
@@ -104,6 +103,11 @@ def test_outside_live_conversations_it_is_refused_in_one_line() -> None:
         ("corrected/corrected", "corrected already"),
         ("corrected/pelican/x", "unknown model 'pelican'; known: baseline, corrected"),
         ("corrected/baseline/noisy?p_tool=2", "p_tool should be a number from 0 to 1"),
+        (
+            "corrected/recorded/nowhere.jsonl",
+            "a recorded model holds predictions on recorded history and cannot act live",
+        ),
+        ("corrected/recorded", "cannot act live; name a model that can be asked"),
     ],
 )
 def test_a_spec_without_a_model_to_correct_is_refused(spec: str, said: str) -> None:
@@ -123,14 +127,23 @@ def test_the_inner_model_gets_the_whole_configuration_but_for_its_spec() -> None
     assert PREFIX == "corrected/"
 
 
-def test_settings_reach_a_model_that_uses_them(tmp_path: Any) -> None:
+def test_settings_reach_a_model_that_uses_them() -> None:
     """A server's model is asked as configured."""
     config = ModelConfig(spec="corrected/openai/pelican", base_url="http://127.0.0.1:9/v1", temperature=0.5)
     inner = msgspec.structs.replace(config, spec="openai/pelican")
     assert build(config, ModelContext()).identity()["inner"] == build(inner, ModelContext()).identity()
-    recorded = tmp_path / "predictions.jsonl"
-    recorded.write_text('{"conversation": "a", "decision": 0, "message": {"role": "assistant", "content": "Hi"}}\n')
-    assert build(ModelConfig(spec=f"corrected/recorded/{recorded}")).gold_only  # type: ignore[attr-defined]
+
+
+def test_the_spec_of_the_model_that_acts() -> None:
+    """Behind the prefix; of a model that acts alone its own."""
+    assert acting("corrected/baseline/noisy?seed=3") == "baseline/noisy?seed=3"
+    assert acting("openai/corrected/x") == "openai/corrected/x"
+
+
+class _OnGold(ScriptedModel):
+    """A double that answers on recorded history alone."""
+
+    gold_only = True
 
 
 class _Server(ScriptedModel):
@@ -153,6 +166,8 @@ def test_limits_looks_and_the_end_pass_through() -> None:
     assert workers(Corrected(server), 8) == 2
     assert workers(Corrected(plain), 8) == 8
     assert not Corrected(plain).gold_only
+    assert Corrected(_OnGold([])).gold_only
+    assert Corrected(plain).live_only
     for inner in (server, plain):
         model = Corrected(inner)
         assert isinstance(model, Examined)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from turngap import domains, formats
@@ -14,7 +15,7 @@ from turngap.domains import LiveDomain
 from turngap.engines import Quiet
 from turngap.errors import UsageError
 from turngap.protocols.evaluate import Services
-from turngap.protocols.recovering import Recovered, keep_recoveries
+from turngap.protocols.recovering import NOTE, Recovered, caveat, keep_recoveries
 from turngap.protocols.trials import roll_out
 from turngap.runs.store import RunStore
 from turngap.synth.export import TASKS, export
@@ -51,6 +52,12 @@ def _kept(
 ) -> tuple[Recovered, list[Conversation], dict[tuple[str, int | None], bool]]:
     with _roll_out(model, tasks, folder / "run") as store:
         counts = keep_recoveries(store, domain, folder / "kept.jsonl")
+        assert msgspec.convert(store.note(NOTE), Recovered) == counts, "what a reader is told is what is written"
+        assert caveat(store) == (
+            f"the reference agent took over: in {counts.differed} of {counts.trials} trials a decision of the model was "
+            f"corrected, with success in {counts.recovered} of them; "
+            "this says nothing about the model alone"
+        )
         successes = {(score.conversation, score.decision): score.success for _, score in store.scores("reward")}
     path = folder / "kept.jsonl"
     kept = list(formats.read(DataConfig(paths=(str(path),)))) if path.stat().st_size else []
@@ -100,8 +107,17 @@ def test_an_agent_that_does_as_advised_gives_nothing(tasks: Path, domain: LiveDo
 
 def test_other_runs_are_refused(tasks: Path, domain: LiveDomain, tmp_path: Path) -> None:
     """In a run of the model alone nobody knows what the reference would have done from there."""
-    with (
-        _roll_out("baseline/reference", tasks, tmp_path / "run") as store,
-        pytest.raises(UsageError, match="runs of corrected/MODEL, and this one is of baseline/reference"),
-    ):
-        keep_recoveries(store, domain, tmp_path / "kept.jsonl")
+    with _roll_out("baseline/reference", tasks, tmp_path / "run") as store:
+        with pytest.raises(UsageError, match="runs of corrected/MODEL, and this one is of baseline/reference"):
+            keep_recoveries(store, domain, tmp_path / "kept.jsonl")
+        assert caveat(store) == ""
+        assert store.note(NOTE) is None
+
+
+def test_a_run_whose_trials_nobody_counted_is_told_from_its_model(tmp_path: Path) -> None:
+    """Stopped before it was scored, or made by an older version: without counts, but not without a word."""
+    config = RolloutConfig(domain=_SHOP, tasks=TaskConfig(path="t"), model=ModelConfig(spec="corrected/openai/m"))
+    with RunStore.create(tmp_path / "run", config) as store:
+        assert caveat(store) == (
+            "the reference agent takes over where the model errs; this says nothing about the model alone"
+        )

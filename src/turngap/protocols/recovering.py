@@ -85,7 +85,7 @@ def caveat(store: RunStore) -> str:
     counts = msgspec.convert(note, Recovered)
     return (
         f"the reference agent took over: in {counts.differed} of {counts.trials} trials a decision of the model was "
-        f"corrected, and {counts.recovered} of these were brought to success; {_ALONE}"
+        f"corrected, with success in {counts.recovered} of them; {_ALONE}"
     )
 
 

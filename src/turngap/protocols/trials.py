@@ -150,9 +150,12 @@ def open_cast(config: RolloutConfig, domain: LiveDomain, context: ModelContext, 
     Raises:
         UsageError, MissingExtra: a name that nothing goes by, or a model that cannot act on its own history.
     """
+    refusal = UsageError(f"{config.model.spec} holds predictions on gold history and cannot act in a live domain")
+    if config.model.provider == "recorded":  # before its file is read, whose faults are of no interest here
+        raise refusal
     model = models.build(config.model, context)
     if getattr(model, "gold_only", False):
-        raise UsageError(f"{config.model.spec} holds predictions on gold history and cannot act in a live domain")
+        raise refusal
     return Cast(
         model=model,
         domain=domain,
