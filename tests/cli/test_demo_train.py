@@ -11,6 +11,7 @@ import tinymodel
 import tinystudy
 
 from turngap.cli.demo import STUDY, train_act
+from turngap.cli.experiment import place
 from turngap.cli.main import execute
 from turngap.samples import studies
 from turngap.study.plan import read
@@ -29,6 +30,12 @@ def test_the_help_says_how_long_it_takes(capsys: Any) -> None:
     said = " ".join(capsys.readouterr().out.split())
     assert "--train Show a model before and after training instead" in said
     assert "25 minutes" in said
+    assert "with--trainruns/small-cpu" in said.replace(" ", "")  # lines may break at hyphens
+
+
+def test_it_shares_its_place_with_the_study() -> None:
+    """What the demo trained, the experiment of that name finds."""
+    assert place(read(studies.find(STUDY))) == Path("runs/small-cpu")
 
 
 @pytest.mark.slow

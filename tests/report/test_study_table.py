@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -80,6 +81,13 @@ def _shown(found: Findings) -> str:
     return out.file.getvalue()
 
 
+def _lines(found: Findings, width: int) -> list[str]:
+    out = Console(file=io.StringIO(), width=width)
+    out.print(study_table(found))
+    assert isinstance(out.file, io.StringIO)
+    return [line.rstrip() for line in out.file.getvalue().splitlines()]
+
+
 def test_every_model_has_a_column_and_what_was_not_measured_a_dash(found: Findings) -> None:
     """Figures stand with interval and n, differences in points with their sign, verdicts with the models they are of."""
     text = _shown(found)
@@ -91,6 +99,25 @@ def test_every_model_has_a_column_and_what_was_not_measured_a_dash(found: Findin
     assert "in 39 of 48 trials a decision of the model was corrected, and 30 of these were brought to success" in text
 
 
+def test_four_models_find_room_in_eighty_columns(found: Findings) -> None:
+    """Value above, interval and n below, every heading and number whole; more models come in blocks below each other."""
+    (before, after, _), (contrast,) = found.columns, found.contrasts
+    columns = (before, *(msgspec.structs.replace(after, name=name) for name in ("after", "recovery 1", "recovery 2")))
+    contrasts = tuple(msgspec.structs.replace(contrast, second=f"recovery {number}") for number in (1, 2, 3))
+    four = _lines(msgspec.structs.replace(found, columns=columns, contrasts=contrasts), 80)
+    assert max(map(len, four)) <= 80
+    at = four.index(next(line for line in four if line.startswith("strict.exact")))
+    assert four[at].split() == ["strict.exact", "5.7", "82.5", "82.5", "82.5"]
+    assert four[at + 1].split("  ")[-4:] == ["2-19 n 35", "78-86 n 349", "78-86 n 349", "78-86 n 349"]
+    assert next(line for line in four if line.startswith("%")).endswith("  recovery 2")
+    assert "+10, +35 n 75  " in "\n".join(four)
+    many = tuple(msgspec.structs.replace(after, name=f"recovery {number}") for number in range(9))
+    nine = _lines(msgspec.structs.replace(found, columns=many, contrasts=()), 80)
+    assert max(map(len, nine)) <= 80
+    assert sum(line.count("82.5") for line in nine) == len(many)
+    assert sum(line.startswith("%") for line in nine) > 1
+
+
 def test_the_page_holds_the_same_and_names_its_picture(found: Findings) -> None:
     """Markdown has the figures, the facts and the models; the picture is linked only where there is one."""
     page = study_page(found, "pond.png")
@@ -98,6 +125,8 @@ def test_the_page_holds_the_same_and_names_its_picture(found: Findings) -> None:
     assert "![From good turns to finished workflows](<pond.png>)" in page
     assert "![" not in study_page(found)
     assert "- recovery 1: local/r" in page
+    assert "| workflow.success | +22.7 [+10.0, +35.0] n 75 |" in page
+    assert "| strict.exact | 5.7 [1.6 - 18.6] n 35 | 82.5 [78.2 - 86.1] n 349 | - |" in page
 
 
 def test_the_chart_shows_what_was_measured(found: Findings) -> None:

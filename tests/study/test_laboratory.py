@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,6 +141,33 @@ def test_every_stage_is_done_once(study: Path, undisturbed: tuple[Path, dict[str
     times = {path: path.stat().st_mtime_ns for path in directory.glob("*/stage.json")}
     assert _timeless(_finish(study, directory)) == _timeless(found)
     assert {path: path.stat().st_mtime_ns for path in directory.glob("*/stage.json")} == times
+
+
+@pytest.mark.slow
+def test_what_is_measured_otherwise_trains_nothing_anew(
+    study: Path, undisturbed: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    """Other protocols, another way of serving, more evaluation tasks: the stages that hang on these are done, no other."""
+    shutil.copytree(undisturbed[0], tmp_path / "again")
+    other = tmp_path / study.name
+    text = study.read_text(encoding="utf-8").replace("[ask]\n", '[ask]\nprotocols = ["strict"]\nconcurrency = 1\n')
+    other.write_text(text, encoding="utf-8")
+    assert _new_stages(other, undisturbed[0], tmp_path / "again") == {"after-recorded"}
+    other.write_text(text.replace("[ask]\n", '[ask]\nserved = "hf"\ntrials = 2\n'), encoding="utf-8")
+    assert _new_stages(other, undisturbed[0], tmp_path / "again") == {"after-recorded", "after-live", "recovery-1-live"}
+    shutil.copytree(undisturbed[0], tmp_path / "more")
+    text = study.read_text(encoding="utf-8").replace('seed=2"\neach = 1', 'seed=2"\neach = 2')
+    other.write_text(text, encoding="utf-8")
+    new = _new_stages(other, undisturbed[0], tmp_path / "more")
+    assert {"evaluate-tasks", "examples", "after-live", "recovery-1-recorded"} <= new
+    assert not {"train-tasks", "train-teacher", "training", "recovery-1-trials", "recovery-1-training"} & new
+
+
+def _new_stages(study: Path, before: Path, directory: Path) -> set[str]:
+    """The stages that a study does which another one, in a copy of whose directory it runs, has not done."""
+    _finish(study, directory)
+    known = {one.name for one in before.iterdir()}
+    return {one.name.rpartition("-")[0] for one in directory.iterdir() if one.is_dir() and one.name not in known}
 
 
 @pytest.mark.slow

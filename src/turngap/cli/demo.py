@@ -3,7 +3,7 @@
 Everything comes from installed packages: the conversations are the project's own, the language model is SmolLM2-135M,
 the judge is `rules`. The demo is made of ordinary evaluations, so their run directories can be looked at, re-scored and
 resumed like any other. With ``--train`` it is the packaged study `small-cpu` instead, run as `turngap experiment` runs
-it, and explained.
+it and in the same place, and explained.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rich.table import Table
 from turngap import jsonio, samples
 from turngap.analysis.summary import Summary, to_document
 from turngap.cli.eval import perform
-from turngap.cli.experiment import document, is_finished, page, perform_study
+from turngap.cli.experiment import document, is_finished, page, perform_study, place
 from turngap.cli.say import say
 from turngap.config import DataConfig, EvalConfig, ModelConfig
 from turngap.errors import MissingExtra
@@ -86,7 +86,8 @@ _EXPLANATION = (
 )
 
 STUDY = "small-cpu"
-"""What ``--train`` runs, and its folder among the runs."""
+"""What ``--train`` runs."""
+_RUNS = Path("runs/demo")
 
 _TRAINING = (
     "SmolLM2-135M-Instruct, a real language model, learns from some hundred decisions how a corner shop's customers "
@@ -108,8 +109,14 @@ _EXPLANATION_OF_TRAINING = (
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the runs go; repeating the command resumes.")
-    ] = Path("runs/demo"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help=f"Where all goes, {_RUNS} else, with --train runs/{STUDY}; repeating the command resumes.",
+        ),
+    ] = None,
     train: Annotated[
         bool,
         typer.Option("--train", help=f"Show a model before and after training instead (study {STUDY}, 25 minutes)."),
@@ -121,22 +128,24 @@ def demo(
     """Show the whole story offline in a few minutes."""
     if train:
         study = studies.find(STUDY)
-        if not is_finished(read(study), output / STUDY):
+        plan = read(study)
+        if not is_finished(plan, output or place(plan)):
             typer.echo(_filled(f"study {STUDY}: {_TRAINING}"), err=True)
-        train_act(study, output / STUDY, as_json=as_json)
+        train_act(study, output or place(plan), as_json=as_json)
         return
+    runs = output or _RUNS
     done: list[tuple[Act, Summary]] = []
     for number, act in enumerate(ACTS, start=1):
         typer.echo(_heading(number, act), err=True)
         try:
-            done.append((act, perform(_config(act), output / act.name)))
+            done.append((act, perform(_config(act), runs / act.name)))
         except MissingExtra as error:
             say(f"left out {act.model.spec}: {error}", err=True)
     if as_json:
-        documents = [{"run": str(output / act.name), **to_document(summary)} for act, summary in done]
+        documents = [{"run": str(runs / act.name), **to_document(summary)} for act, summary in done]
         typer.echo(jsonio.dumps({"runs": documents}, indent=2))
     else:
-        _show(done, output)
+        _show(done, runs)
     if any(summary.n["errored"] for _, summary in done):
         raise typer.Exit(1)
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from turngap import jsonio, models
+from turngap import jsonio
 from turngap.cli import interrupt
 from turngap.cli.say import say
 from turngap.cli.training_progress import TrainingTerminal
-from turngap.config import ModelConfig
 from turngap.errors import MissingExtra
-from turngap.models import hub
-from turngap.models.packaged import named
 from turngap.report.study_chart import study_chart
 from turngap.report.study_table import study_figures, study_page, study_table
 from turngap.report.table import console
@@ -44,7 +39,7 @@ def experiment(
     Every stage is resumable and is done once: repeating the command goes on, or shows what was found.
     """
     plan = read(studies.find(study))
-    directory = output or Path("runs") / plan.name
+    directory = output or place(plan)
     found = perform_study(plan, directory)
     if as_json:
         typer.echo(document(found, directory))
@@ -53,15 +48,17 @@ def experiment(
     say(f"study: {directory}, page: {page(plan, directory)}", err=True)
 
 
+def place(plan: Study) -> Path:
+    """Where a study goes if nobody says otherwise, whichever command runs it."""
+    return Path("runs") / plan.name
+
+
 def perform_study(plan: Study, directory: Path) -> Findings:
     """Run or resume a study with live progress; write its page, its document and the cards of its models.
 
     Raises:
-        MissingExtra: a package for something that comes late in the study is not installed; nothing was begun.
-        TurngapError: a stage cannot be done. typer.Exit: it was interrupted.
+        TurngapError: as `Laboratory.run`. typer.Exit: it was interrupted.
     """
-    if not is_finished(plan, directory):
-        _require(plan)
     progress = TrainingTerminal()
     results = interrupt.run(Laboratory(plan, directory, progress, progress.watch).run(), progress)
     found = findings(plan, results)
@@ -106,28 +103,3 @@ def _stored(plan: Study, directory: Path) -> Path:
 
 def _plain(found: Findings) -> Any:
     return msgspec.to_builtins(found, enc_hook=str)
-
-
-def _require(plan: Study) -> None:
-    """Say at once, and in one line, what would be missing after minutes."""
-    missing = []
-    for check in _checks(plan):
-        try:
-            check()
-        except MissingExtra as error:
-            missing.append(str(error))
-    if missing:
-        raise MissingExtra("; ".join(dict.fromkeys(missing)))
-
-
-def _checks(plan: Study) -> Iterator[Callable[[], object]]:
-    before = plan.ask.model or plan.base
-    packages = ["torch", "transformers", "tokenizers"]
-    packages += ["peft"] if plan.training().lora else []
-    packages += ["gguf"] if plan.base.startswith("local/") else []
-    yield partial(hub.prepare, *packages, purpose=f"study {plan.name}")
-    if before.startswith("local/"):
-        yield partial(models.build, ModelConfig(spec=before))
-    packaged = named(plan.base)
-    if packaged is not None:
-        yield packaged.file

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import IO
 
-from turngap.cli.progress import Terminal, duration
+from turngap.cli.progress import Terminal
 from turngap.training.moment import Moment
 
 
@@ -35,6 +35,11 @@ class TrainingTerminal(Terminal):
         self._moment = None
         super().stage(name, total, done, errored)
 
+    def note(self, text: str) -> None:
+        """See `Terminal.note`."""
+        self._catch_up()
+        super().note(text)
+
     def refresh(self) -> None:
         """See `Terminal.refresh`."""
         self._catch_up()
@@ -44,6 +49,12 @@ class TrainingTerminal(Terminal):
         """See `Terminal.close`."""
         self._catch_up()
         super().close()
+
+    @property
+    def unfinished(self) -> bool:
+        """See `Terminal.unfinished`: a training that has steps to keep, and more of them to do."""
+        self._catch_up()
+        return self._moment is not None and self._moment.step < self._moment.steps
 
     @property
     def where(self) -> str:
@@ -61,8 +72,7 @@ class TrainingTerminal(Terminal):
             facts.append(f"validation {found.validation:.3f}")
         facts.append(f"{found.tokens_per_second:.0f} tokens/s")
         left, fresh = found.steps - self.done, max(self.done - self._taken_over, 1)
-        facts.append(f"{duration(found.seconds * left / fresh)} left" if left else f"took {duration(found.seconds)}")
-        return facts
+        return facts + self.ahead(found.seconds, found.seconds * left / fresh)
 
     def _catch_up(self) -> None:
         while self._told:

@@ -1,8 +1,12 @@
 """The stages of an experiment, each in a folder of its own that is named by what went into it.
 
 A stage whose folder is complete is not done again, and one that was interrupted goes on where it was; a change in the
-study's file changes the names of the folders that depend on it, and of no others. So repeating the command costs
-nothing, and a study with one setting changed costs what hangs on that setting.
+study's file changes the names of the folders whose content depends on it, and of no others. So repeating the command
+costs nothing, and a study with one setting changed costs what hangs on that setting. Before the first stage that is to
+be done, everything that the rest needs is looked for (`turngap.study.precondition`); nothing is made before that.
+
+What goes into a name is what decides the content: a training is named by its examples as they are, not by where they
+come from, and what only decides how fast something goes is in no name.
 
 Stages: training tasks and evaluation tasks (`turngap.synth`), the teacher on both (`turngap.protocols.trials`),
 examples (`turngap.training.making`), training (`turngap.training.fitting`), recovery rounds where they are wanted
@@ -22,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from turngap import domains, formats, jsonio
+from turngap import formats, jsonio
 from turngap.config import (
     PROTOCOLS,
     DataConfig,
@@ -35,18 +39,20 @@ from turngap.config import (
     TaskConfig,
 )
 from turngap.data import Conversation
+from turngap.domains import LiveDomain
 from turngap.engines.base import Progress
 from turngap.errors import DataError, UnitError
 from turngap.formats import tasks as task_files
 from turngap.formats.writer import write_openai
-from turngap.metrics.contamination import contamination
+from turngap.metrics.contamination import Match, contamination
 from turngap.models.corrected import PREFIX
 from turngap.protocols.evaluate import Services, evaluate
 from turngap.protocols.keeping import keep
 from turngap.protocols.recovering import Recovered, keep_recoveries
 from turngap.protocols.trials import roll_out
 from turngap.runs.store import RunStore
-from turngap.study.plan import Asked, Study, Tasks
+from turngap.study import naming, precondition
+from turngap.study.plan import NEW, Asked, Study, Tasks
 from turngap.synth.export import TASKS, export
 from turngap.synth.pipeline import synthesise
 from turngap.synth.store import SynthStore
@@ -107,19 +113,20 @@ class Laboratory:
         self._progress = progress
         self._watch = watch
         self._services = Services(progress=progress)
+        self._ready = False
 
     async def run(self) -> Results:
         """Do every stage that is not done.
 
         Raises:
-            TurngapError: a stage cannot be done; one line says why. What was done before stays.
+            TurngapError: a stage cannot be done; one line says why. What was done before stays. MissingExtra,
+                ConfigError: as `turngap.study.precondition.require`, before anything is made.
         """
         study = self._study
-        self._directory.mkdir(parents=True, exist_ok=True)
         taught = await self._taught("train", study.train)
         gold = await self._taught("evaluate", study.evaluate)
         measured = []
-        before = study.ask.model or (None if study.base.startswith("new:") else study.base)
+        before = study.before()
         examples = await self._examples("examples", [taught], gold)
         trained = [await self._train("after", examples, study.base)]
         if before is not None:
@@ -164,7 +171,7 @@ class Laboratory:
             await roll_out(config, folder / "run", self._services)
             _require_measured(folder / "run")
             with RunStore.open(folder / "run", write=True) as store:
-                keep(store, domains.build(tasks.domain), folder / CONVERSATIONS)
+                keep(store, self._domain(side, tasks), folder / CONVERSATIONS)
 
         return await self._stage(f"{side}-teacher", [made.name, teacher, self._study.seed], work)
 
@@ -190,10 +197,14 @@ class Laboratory:
                     f"raise {side}.explorations or lower {side}.each"
                 )
 
-        identity = domains.build(tasks.domain).identity()
-        # What the files hold is in the name, not where they lie: a study may be moved.
-        settings = msgspec.structs.replace(tasks, domain=Path(tasks.domain).name, phrases=_content(tasks.phrases))
-        return await self._stage(f"{side}-tasks", [settings, identity], work)
+        # The most explorations are in no name: where as many tasks as wanted were made, more would not change them.
+        named = msgspec.structs.replace(
+            tasks, domain=Path(tasks.domain).name, phrases=naming.content(tasks.phrases), explorations=0
+        )
+        return await self._stage(f"{side}-tasks", [named, self._domain(side, tasks).identity()], work)
+
+    def _domain(self, side: str, tasks: Tasks) -> LiveDomain:
+        return precondition.built(self._study, side, tasks)
 
     async def _recover(self, number: int, last: Trained, known: list[Path], gold: Path) -> Trained | None:
         """One round: the last model on tasks of its own, corrected; what comes of it is added to what is `known`.
@@ -221,10 +232,11 @@ class Laboratory:
             await roll_out(config, folder / "run", self._services)
             _require_measured(folder / "run")
             with RunStore.open(folder / "run", write=True) as store:
-                kept = keep_recoveries(store, domains.build(tasks.domain), folder / CONVERSATIONS)
+                kept = keep_recoveries(store, self._domain("train", tasks), folder / CONVERSATIONS)
             jsonio.write_atomic(folder / _COUNTS, jsonio.dumps(kept) + "\n")
 
-        inputs = [made.name, last.folder.parent.name, wanted.tasks, ask, study.seed]
+        settings = (ask.max_tokens, ask.max_steps, ask.base_url)
+        inputs = [made.name, naming.model(spec, self._directory), wanted.tasks, *settings, study.seed]
         acted = await self._stage(f"recovery-{number}-trials", inputs, act)
         counts = msgspec.json.decode((acted / _COUNTS).read_bytes(), type=Recovered)
         if not counts.differed:
@@ -251,8 +263,8 @@ class Laboratory:
             same = [match for match in found.matches if match.kind != "near"]
             if same:
                 raise DataError(
-                    f"{len(same)} evaluation tasks are found in the training tasks, such as {same[0].tested} in "
-                    f"{same[0].learnt}: {same[0].shown}; give train and evaluate databases of their own"
+                    f"{len({match.tested for match in same})} evaluation tasks are found in the training tasks, "
+                    f"such as {_leak(same[0])}; give train and evaluate databases of their own"
                 )
             made = make(learnt, options, source=sources[0].name)
             near = len(found.matches)  # of sentences that templates share there are some, whatever the database
@@ -280,6 +292,8 @@ class Laboratory:
     async def _train(self, name: str, examples: Path, base: str) -> Trained:
         study = self._study
         recipe = study.training()
+        digest = msgspec.json.decode((examples / exchange.MANIFEST).read_bytes(), type=exchange.Manifest).digest
+        new = study.seed if base.startswith(NEW) else None  # of new weights
 
         async def work(folder: Path) -> None:
             self._progress.stage(f"loading {base}", 0)
@@ -296,7 +310,7 @@ class Laboratory:
                 halt.set()
 
         slug = "training" if name == "after" else f"{name.replace(' ', '-')}-training"
-        folder = await self._stage(slug, [examples.parent.name, _place(base), recipe], work) / "model"
+        folder = await self._stage(slug, [digest, naming.model(base, self._directory), new, recipe], work) / "model"
         outcome = fitting.outcome(folder)
         if outcome is None:
             raise DataError("the training left no summary", file=str(folder))
@@ -312,21 +326,18 @@ class Laboratory:
         )
 
     async def _measure(self, name: str, spec: str, gold: Path, ask: Asked) -> Measured:
-        study = self._study
-        model = self._asked(spec, ask)
-        identity = [gold.name, _place(spec), ask, study.seed]
+        study, slug = self._study, name.replace(" ", "-")
+        made = await self._tasks("evaluate", study.evaluate)
+        protocols = tuple(name for name in PROTOCOLS if name in ask.protocols)
 
         async def recorded(folder: Path) -> None:
             data = folder / CONVERSATIONS
             write_openai(_evenly(_conversations(gold), ask.conversations, _scenario), data)
             config = EvalConfig(
                 data=DataConfig(paths=(str(data),)),
-                model=model,
+                model=self._asked(_at_hand(spec), ask),
                 judge=JudgeConfig(specs=(ask.judge,), base_url=ask.base_url),
-                protocols=(
-                    *(name for name in PROTOCOLS if name in ask.protocols),
-                    *(("horizon",) if ask.horizon else ()),
-                ),
+                protocols=(*protocols, *(("horizon",) if ask.horizon else ())),
                 horizon=HorizonConfig(max=ask.horizon or HorizonConfig().max),
                 seed=study.seed,
             )
@@ -334,12 +345,11 @@ class Laboratory:
             _require_measured(folder / "run")
 
         async def live(folder: Path) -> None:
-            made = await self._tasks("evaluate", study.evaluate)
             chosen = _evenly(task_files.read(made / TASKS).tasks, ask.tasks, lambda task: task.scenario.value)
             config = RolloutConfig(
                 domain=study.evaluate.domain,
                 tasks=TaskConfig(path=str(made / TASKS), ids=tuple(task.id for task in chosen)),
-                model=model,
+                model=self._asked(_at_hand(spec), ask),
                 trials=ask.trials,
                 max_steps=ask.max_steps,
                 seed=study.seed,
@@ -347,23 +357,32 @@ class Laboratory:
             await roll_out(config, folder / "run", self._services)
             _require_measured(folder / "run")
 
-        slug = name.replace(" ", "-")
+        whom = [naming.model(spec, self._directory), ask.max_tokens, ask.base_url, study.seed]
+        on_recorded = [gold.name, *whom, ask.conversations, protocols, ask.judge, ask.horizon]
+        on_live = [made.name, *whom, ask.tasks, ask.trials, ask.max_steps]
         return Measured(
             name=name,
             spec=spec,
-            recorded=await self._stage(f"{slug}-recorded", identity, recorded) / "run",
-            live=await self._stage(f"{slug}-live", identity, live) / "run",
+            recorded=await self._stage(f"{slug}-recorded", on_recorded, recorded) / "run",
+            live=await self._stage(f"{slug}-live", on_live, live) / "run",
         )
 
     async def _stage(self, name: str, inputs: Sequence[Any], work: Callable[[Path], Awaitable[None]]) -> Path:
         """The folder of a stage, complete."""
         folder = self._directory / f"{name}-{jsonio.digest(list(inputs))[:8]}"
         if not (folder / DONE).is_file():
+            await self._require_all()
             self._progress.note(f"stage {name}: {folder}")
             folder.mkdir(parents=True, exist_ok=True)
             await work(folder)
             jsonio.write_atomic(folder / DONE, jsonio.dumps({"stage": name}) + "\n")
+            self._progress.stage("", 0)
         return folder
+
+    async def _require_all(self) -> None:
+        if not self._ready:
+            await precondition.require(self._study)
+            self._ready = True
 
 
 def _require_measured(run: Path) -> None:
@@ -400,13 +419,14 @@ def _evenly(items: Iterable[Any], count: int, kind: Callable[[Any], str]) -> lis
     return chosen[:count]
 
 
-def _content(path: str | None) -> str | None:
-    try:
-        return None if path is None else Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", file=str(path)) from None
+def _at_hand(spec: str) -> str:
+    """The spec of a model of transformers by its folder, where it is named by what it is called in the local cache."""
+    if not spec.startswith("hf/") or Path(spec.removeprefix("hf/").partition("?")[0]).expanduser().is_dir():
+        return spec
+    return f"hf/{bases.folder_of(spec)}"
 
 
-def _place(spec: str) -> str:
-    """A spec without the folder in which everything lies, so that a study can be moved."""
-    return "/".join(Path(spec).parts[-3:]) if "/" in spec else spec
+def _leak(match: Match) -> str:
+    if match.kind == "id":
+        return f"{match.tested}, which both have"
+    return f"{match.tested}, whose words are those of {match.learnt}: {match.shown}"

@@ -74,6 +74,14 @@ def load(spec: str, texts: Iterable[str] = (), *, seed: int = 0) -> Base:
     return msgspec.structs.replace(_from_folder(spec, folder), origin=_gguf_file(spec) or _written_beside(folder))
 
 
+def require(spec: str) -> None:
+    """Refuse a base that is not there, or options that are none; nothing is loaded or converted. Raises as `load`."""
+    if spec.startswith("new:"):
+        _sizes(spec)
+    elif _gguf_file(spec) is None:
+        _folder(spec)
+
+
 def load_tokenizer(spec: str, texts: Iterable[str] = ()) -> Any:
     """The tokenizer of a base alone, which is all that rendering needs; raises as `load`."""
     hub.prepare("torch", "transformers", "tokenizers", purpose="training")
