@@ -201,6 +201,22 @@ def test_a_user_who_says_another_value_than_the_reference_takes() -> None:
     assert _found(_with(booking, late, changes=(added,))) == []
 
 
+def test_a_value_that_the_reference_takes_elsewhere_contradicts_nothing() -> None:
+    """Of two changes the user names one booking, and the other is looked up; one that nobody takes is a finding."""
+    other = msgspec.structs.replace(MOVE, arguments={**MOVE.arguments, "booking_id": "BK-2077"})
+    one, nobody = Fact(slot="booking_id", value="BK-1042"), Fact(slot="booking_id", value="BK-3000")
+
+    def found(*facts: Fact) -> list[tuple[Flaw, str, str]]:
+        task = _with(*facts)
+        both = msgspec.structs.replace(task.criteria, actions=(MOVE, other))
+        return [each for each in _found(msgspec.structs.replace(task, criteria=both)) if each[0] is Flaw.CONTRADICTED]
+
+    assert found(one) == []
+    assert [problem for *_, problem in found(one, nobody)] == [
+        "move_booking takes booking_id BK-2077, and the user says BK-3000"
+    ]
+
+
 def test_facts_that_nobody_asks_for() -> None:
     """A name that no argument bears, with the one it comes near; usual names and inner ones are asked for."""
     task = _with(

@@ -110,6 +110,7 @@ def _contrasted(first: Measured, last: Measured) -> Contrasted:
             except TurngapError as error:
                 verdicts.append(f"not compared: {error}")
                 continue
-        differences |= {figure.name: figure.difference for figure in contrast.figures if figure.name in SHOWN}
+        differences |= {figure.name: figure.difference for figure in contrast.figures}
         verdicts.append(contrast.verdict)
-    return Contrasted(first=first.name, second=last.name, differences=differences, verdicts=tuple(verdicts))
+    shown = {name: differences[name] for name in SHOWN if name in differences}
+    return Contrasted(first=first.name, second=last.name, differences=shown, verdicts=tuple(verdicts))
