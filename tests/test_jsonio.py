@@ -95,3 +95,7 @@ def test_atomic_writing_replaces_and_leaves_nothing_behind(tmp_path: Path) -> No
     jsonio.write_atomic(target, "new 🙂")
     assert target.read_text(encoding="utf-8") == "new 🙂"
     assert list(tmp_path.iterdir()) == [target]
+    for folder in (tmp_path, Path(), Path(".."), Path("/")):
+        with pytest.raises(IsADirectoryError) as raised:
+            jsonio.write_atomic(folder, "new")
+        assert raised.value.filename == str(folder)

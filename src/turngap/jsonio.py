@@ -7,9 +7,11 @@ string never split a record.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -162,7 +164,13 @@ def read_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Write a file so that a reader or a kill sees the old or the new content, never half of it."""
+    """Write a file so that a reader or a kill sees the old or the new content, never half of it.
+
+    Raises:
+        OSError: it cannot be written, or is a directory.
+    """
+    if path.is_dir():  # also where it is called ``.``, ``..`` or ``/``, which have no names to make another from
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     temporary = path.with_name(f".{path.name}.part")
     temporary.write_bytes(content.encode() if isinstance(content, str) else content)
     temporary.replace(path)

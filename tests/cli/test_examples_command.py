@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -142,3 +143,15 @@ def test_options_and_files_that_cannot_be(log: Path, tmp_path: Path, capsys: pyt
         assert _make(*arguments, "-o", tmp_path / "set") == 2
         err = capsys.readouterr().err
         assert said in err and len(err.splitlines()) == 1
+
+
+def test_places_that_cannot_be(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where a file or something else lies, it is said before any source is read, with the option; `.` is a place."""
+    for output in (log, tmp_path, "/", ".."):
+        assert _make("nothing.jsonl", "-o", output) == 2
+        err = capsys.readouterr().err
+        assert "-o" in err and str(output) in err and len(err.splitlines()) == 1
+    (tmp_path / "here").mkdir()
+    with contextlib.chdir(tmp_path / "here"):
+        assert _make(log, "-o", ".") == 0
+    assert exchange.read(tmp_path / "here")[0].counts["train"]["examples"]

@@ -133,3 +133,145 @@ main.run(["hold"])
 """
     done = subprocess.run([sys.executable, "-c", body], capture_output=True, text=True, timeout=20, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "turngap: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "await asyncio.to_thread(time.sleep, 60)",
+        # A thread that is at work for a model that is closed; its end is waited for.
+        """
+    try:
+        await asyncio.sleep(60)
+    finally:
+        await asyncio.to_thread(time.sleep, 60)
+""",
+    ],
+)
+def test_a_thread_that_cannot_be_stopped_holds_nobody_up(body: str) -> None:
+    """Loading, converting or generating goes on in its thread: the process ends within seconds all the same."""
+    program = _start(body)
+    time.sleep(0.3)
+    program.send_signal(signal.SIGINT)
+    code, _, err, seconds = _end(program)
+    assert code == 130
+    assert seconds < 8
+    assert err.splitlines()[-1].startswith("turngap: interrupted: 11 of 40 done (replay); resume with: ")
+
+
+def test_nothing_is_shown_after_the_message() -> None:
+    """Work that goes on for a moment, and tells of it, is not heard any more."""
+    program = _start(
+        """
+    try:
+        await asyncio.sleep(60)
+    finally:
+        progress.stage("late", 5)
+        progress.note("late")
+        progress.advance()
+        await asyncio.sleep(0.5)
+"""
+    )
+    program.send_signal(signal.SIGINT)
+    code, out, err, _ = _end(program)
+    assert (code, out) == (130, "cleaned up\n")
+    assert err.splitlines()[-1].startswith("turngap: interrupted: ")
+
+
+_TRAINING = """
+import sys, threading, time, typer
+from turngap.cli import interrupt
+from turngap.cli.training_progress import TrainingTerminal
+from turngap.training.moment import Moment
+
+progress = TrainingTerminal()
+def moment(step):
+    return Moment(step=step, steps=9, epoch=1, loss=1, validation=None, learning_rate=1, tokens_per_second=1, seconds=1)
+
+def train(halt):
+    for step in range(1, 10):
+        progress.watch(moment(step))
+        for _ in range(50):
+            time.sleep(0.02)
+            if step == 2:
+                halt()
+                print("started", flush=True)
+                while not halt():
+                    time.sleep(0.02)
+                time.sleep({late})  # the sequence under way
+                print("saved", flush=True)
+                return
+
+import asyncio
+async def study():
+    halt = threading.Event()
+    try:
+        await asyncio.to_thread(train, halt.is_set)
+    finally:
+        halt.set()
+
+def command():
+    with interrupt.Blocking(progress) as stop:
+        train(stop.halt)
+
+sys.argv = ["turngap", "train"]
+try:
+    {how}
+except typer.Exit as end:
+    sys.exit(end.exit_code)
+"""
+
+
+@pytest.mark.parametrize("how", ["interrupt.run(study(), progress)", "command()"])
+def test_a_training_is_waited_for_and_it_is_said(how: str) -> None:
+    """It keeps its steps however long the sequence under way takes; a second signal ends it at once."""
+    for signals in (1, 2):
+        program = subprocess.Popen(
+            [sys.executable, "-c", _TRAINING.format(how=how, late=6 if signals == 1 else 60)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        streams = (program.stdout, program.stderr)
+        assert all(streams)
+        line = ""
+        while line != "started\n":
+            line = streams["command" not in how].readline()  # type: ignore[union-attr]
+        program.send_signal(signal.SIGINT)
+        if signals == 2:
+            time.sleep(0.5)
+            program.send_signal(signal.SIGINT)
+        code, out, err, seconds = _end(program)
+        said = [text for text in err.splitlines() if "interrupted" in text]
+        assert code == 130
+        assert "interrupted: 2 of 9 done (training); the training ends after the sequence under way" in said[0]
+        assert "a second signal ends it at once; resume with: turngap train" in said[0]
+        assert ("saved" in out + err) == (signals == 1)
+        assert seconds < 12
+        assert [text for text in err.splitlines() if text != "saved"][-1] == said[0]
+
+
+_HELD = """
+import sys, time, typer
+from concurrent.futures import ThreadPoolExecutor
+from turngap.cli import interrupt
+from turngap.cli.progress import Terminal
+progress = Terminal()
+sys.argv = ["turngap", "train"]
+with interrupt.Blocking(progress):
+    progress.stage("loading", 0)
+    with ThreadPoolExecutor() as pool:  # as transformers loads weights
+        pool.submit(lambda: (print("started", flush=True), time.sleep(60))).result()
+"""
+
+
+def test_loading_that_cannot_be_stopped_holds_nobody_up() -> None:
+    """Blocking work whose threads are waited for while the error unwinds: over within seconds, too."""
+    program = subprocess.Popen([sys.executable, "-c", _HELD], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "started\n"
+    program.send_signal(signal.SIGINT)
+    code, _, err, seconds = _end(program)
+    assert code == 130
+    assert seconds < 8
+    assert err == "turngap: interrupted: stage 'loading' not done; resume with: turngap train\n"

@@ -151,3 +151,10 @@ def test_other_formats_are_not_written(tmp_path: Path) -> None:
     """Only chat-completions is written; the message says so."""
     with pytest.raises(UsageError, match="known: openai"):
         write([], tmp_path / "x", "sgd")
+
+
+def test_a_folder_is_no_file(tmp_path: Path, boat_conversation: Conversation) -> None:
+    """Also one whose path has no name of its own."""
+    for folder in (tmp_path, Path(), Path("/")):
+        with pytest.raises(UsageError, match="cannot be written: it is a directory"):
+            write([boat_conversation], folder)

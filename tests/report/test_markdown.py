@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turngap.report.markdown import disarm, escape, escape_cell, fenced, table
+from turngap.report.markdown import code, disarm, escape, escape_cell, fenced, table
 
 
 def test_sec_07_markup_is_text() -> None:
@@ -15,6 +15,20 @@ def test_sec_07_markup_is_text() -> None:
     assert escape("[x](javascript:alert(1))") == "\\[x\\]\\(javascript:alert\\(1\\)\\)"
     assert escape("$\\href{a}{b}$").startswith("\\$\\\\href\\{")
     assert escape("@someone, see https://example.org") == "@\u2060someone, see https\u2060://example.org"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("new:qwen3?hidden=64&layers=2", "`new:qwen3?hidden=64&layers=2`"),
+        ("a\nb_c &amp; <b>", "`a b_c &amp; <b>`"),
+        ("`x` and ``y``", "``` `x` and ``y`` ```"),
+        ("", "`  `"),
+    ],
+)
+def test_code_is_letter_by_letter(text: str, shown: str) -> None:
+    """Nothing in it is markup, an escape or an entity, so it is also readable as it stands in the file."""
+    assert code(text) == shown
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,22 @@ def test_a_damaged_checkpoint_is_said_and_runs_no_code(tmp_path: Path) -> None:
         def __reduce__(self) -> tuple[object, ...]:
             return (Path.touch, (tmp_path / "ran",))
 
-    for content in (whole[: len(whole) // 2], pickle.dumps(Evil(), protocol=2), b""):
+    torch.save({"state": {}, "weights": {"other": torch.zeros(2)}}, tmp_path / "foreign")
+    foreign = (tmp_path / "foreign").read_bytes()
+    for content in (whole[: len(whole) // 2], pickle.dumps(Evil(), protocol=2), b"", foreign):
         file.write_bytes(content)
-        with pytest.raises(StoreError, match="damaged"):
+        with pytest.raises(StoreError) as raised:
             checkpoint.load({"w": weight}, optimiser)
+        assert str(raised.value) == (
+            f"{file}: is damaged or no checkpoint; remove {tmp_path} to train from the beginning"
+        )
     assert not (tmp_path / "ran").exists()
+    with pytest.raises(StoreError, match=r"best.pt: is damaged or no checkpoint"):
+        checkpoint.load_best({"w": weight})
+    for content in (b"{", b"[]", b"{}"):
+        (tmp_path / "training.json").write_bytes(content)
+        with pytest.raises(StoreError, match=r"training.json: is damaged"):
+            Checkpoint(tmp_path, {})
 
 
 def test_the_log_is_cut_where_the_training_goes_on(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -75,27 +76,109 @@ def test_all_parts_of_a_message_come_back(tmp_path: Path, boat_conversation: Con
 
 
 def test_a_set_replaces_a_set_and_nothing_else(tmp_path: Path, made: ExampleSet) -> None:
-    """Written again it takes the old one's place; a folder with other content is refused and left alone."""
+    """Written again it takes the place of the old files; whatever else lies in the directory and beside it stays."""
     target = tmp_path / "set"
     _written(target, made, Options())
-    (target / "stray.txt").write_text("x", encoding="utf-8")
-    _written(target, made, Options())
-    assert not (target / "stray.txt").exists()
+    kept = [target / "notes.txt", target / "logs" / "raw.jsonl", tmp_path / ".set.part" / "mine.txt"]
+    for path in kept:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(path.name, encoding="utf-8")
+    fewer = msgspec.structs.replace(made, train=made.train[:2])
+    manifest = _written(target, fewer, Options())
+    assert read(target)[0] == manifest
+    assert read(target)[1]["train"] == list(fewer.train)
+    assert [path.read_text(encoding="utf-8") for path in kept] == [path.name for path in kept]
+    assert not list(target.glob(".*"))
+
+
+@pytest.mark.parametrize("held", ["mine.txt", "train.jsonl", "examples.json", ".hidden"])
+def test_what_is_no_set_is_not_written_to(tmp_path: Path, made: ExampleSet, held: str) -> None:
+    """A directory with anything that is none of a set, files with names of a set included, is refused and left alone."""
     other = tmp_path / "other"
     other.mkdir()
-    (other / "mine.txt").write_text("x", encoding="utf-8")
-    with pytest.raises(StoreError, match="name another directory"):
+    (other / held).write_text('{"mine": [1]}', encoding="utf-8")
+    with pytest.raises(StoreError, match="name another directory with -o"):
         _written(other, made, Options())
-    assert [path.name for path in other.iterdir()] == ["mine.txt"]
+    assert [path.name for path in other.iterdir()] == [held]
+    assert (other / held).read_text(encoding="utf-8") == '{"mine": [1]}'
+
+
+def test_places_that_have_no_name_or_are_no_directories(tmp_path: Path, made: ExampleSet) -> None:
+    """The working directory is a place like any other; a file and what is below one are said."""
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(StoreError, match="file: is a file; name a directory with -o"):
+        _written(tmp_path / "file", made, Options())
+    with pytest.raises(StoreError, match="-o"):
+        _written(tmp_path / "file" / "set", made, Options())
+    with pytest.raises(StoreError, match="holds something else"):
+        _written(Path("/"), made, Options())
+    (tmp_path / "empty").mkdir()
+    with contextlib.chdir(tmp_path / "empty"):
+        for _ in range(2):
+            assert _written(Path(), made, Options()) == read(Path())[0]
+
+
+@pytest.mark.parametrize("replaced", range(1, len(exchange.FILES)))
+def test_a_mixture_of_two_sets_is_noticed_and_mended(tmp_path: Path, made: ExampleSet, replaced: int) -> None:
+    """Killed when only some of the files had taken their places: not read, and written again without a word."""
+    _written(tmp_path / "set", made, Options())
+    moved = {"validation": made.train[1:2], "evaluation": made.train[2:3]}
+    other = msgspec.structs.replace(made, train=made.train[:1], **moved)
+    _written(tmp_path / "new", other, Options())
+    for name in exchange.FILES[:replaced]:
+        (tmp_path / "set" / name).write_bytes((tmp_path / "new" / name).read_bytes())
+    with pytest.raises(DataError, match=r"does not match its manifest examples.json: .*; make the set again"):
+        read(tmp_path / "set")
+    _written(tmp_path / "set", other, Options())
+    assert read(tmp_path / "set") == read(tmp_path / "new")
+
+
+def test_a_first_set_that_was_cut_short_is_mended(tmp_path: Path, made: ExampleSet) -> None:
+    """Killed before there was a manifest, or right after it: the next one is written as if nothing had been."""
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / ".train.jsonl.part").write_text("{", encoding="utf-8")
+    manifest = _written(tmp_path / "set", made, Options())
+    for path in (tmp_path / "set").iterdir():
+        if path.name != exchange.MANIFEST:
+            path.unlink()
+    with pytest.raises(DataError, match=r"train.jsonl: cannot be read: .*make the set again"):
+        read(tmp_path / "set")
+    assert _written(tmp_path / "set", made, Options()) == manifest
+    assert read(tmp_path / "set")[0] == manifest
+
+
+def test_files_that_are_not_the_manifests_are_noticed(tmp_path: Path, made: ExampleSet) -> None:
+    """Whole lines that are missing, that are others, or that stand in another order; conversations by their number."""
+    _written(tmp_path / "set", made, Options())
+    path = tmp_path / "set" / "train.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    for cut, said in (
+        (lines[:2], "2 examples, not 4"),
+        ([], "0 examples, not 4"),
+        (lines[::-1], "the examples are others"),
+        ([lines[0].replace("BK-1042", "BK-1043"), *lines[1:]], "the examples are others"),
+    ):
+        path.write_text("".join(cut), encoding="utf-8")
+        with pytest.raises(DataError, match=f"{said}; make the set again with turngap examples"):
+            read(tmp_path / "set")
+    talks = tmp_path / "set" / "train.conversations.jsonl"
+    for text in ("", talks.read_text(encoding="utf-8") * 2):
+        talks.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=r"train.conversations.jsonl.*conversations, not 1; make the set again"):
+            list(conversations(tmp_path / "set", "train"))
+    talks.unlink()
+    assert list(conversations(tmp_path / "set", "train")) == []
 
 
 def test_a_broken_line_is_named(tmp_path: Path, made: ExampleSet) -> None:
-    """A line that is no example is an error with file and line; so is a folder that is no set."""
+    """A line that is no example is an error with file and line, in words; so is a folder that is no set."""
     _written(tmp_path / "set", made, Options())
     path = tmp_path / "set" / "train.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
     for broken, said in (
-        ("{", "train.jsonl:2"),
+        (lines[1][:200], "train.jsonl:2: no example: the line is cut off; make the set again"),
+        ("[]", "train.jsonl:2: no example: prompt and completion are lists of messages"),
+        ('{"completion": []}', "train.jsonl:2: no example: prompt is missing"),
         ('{"prompt": [], "completion": []}', "train.jsonl:2"),
         ('{"prompt": [], "completion": [{"role": "user", "content": "x"}]}', "no message of the assistant"),
     ):
@@ -104,6 +187,12 @@ def test_a_broken_line_is_named(tmp_path: Path, made: ExampleSet) -> None:
             read(tmp_path / "set")
     with pytest.raises(DataError, match="turngap examples"):
         read(tmp_path / "nothing")
+    manifest = tmp_path / "set" / exchange.MANIFEST
+    newer = manifest.read_text(encoding="utf-8").replace("turngap-examples/1", "turngap-examples/9")
+    for text, said in (("{", "no manifest of examples, or a damaged one"), (newer, "format 'turngap-examples/9'")):
+        manifest.write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=said):
+            read(tmp_path / "set")
 
 
 def _arguments(records: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -197,3 +198,48 @@ def test_one_process_writes_a_directory(folder: Path, examples: Path, tmp_path: 
     finally:
         lock.release()
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+def test_nothing_left_to_learn_says_what_became_of_it(folder: Path, examples: Path) -> None:
+    """How many were too long or refused, and what to change; not that no token is learnt."""
+    from turngap.training import base, fitting  # noqa: PLC0415 - torch may be missing
+
+    tokenizer = base.load_tokenizer(str(folder))
+    for whole, other in ((True, "whole = false"), (False, "too_long = cut")):
+        recipe = msgspec.structs.replace(_RECIPE, whole=whole, limit=16, too_long="drop")
+        with pytest.raises(DataError) as raised:
+            fitting.prepare(examples, tokenizer, recipe)
+        assert re.search(
+            r"nothing is left to learn: of (\d+) sequences \1 have more than 16 tokens; raise limit, or choose "
+            rf"{other}; --preview shows them$",
+            str(raised.value),
+        )
+    with pytest.raises(DataError, match=r"more than 16 tokens; raise limit; --preview"):
+        fitting.prepare(examples, tokenizer, msgspec.structs.replace(recipe, too_long="cut"))
+
+
+def test_a_model_from_elsewhere_is_not_written_over(tmp_path: Path) -> None:
+    """A folder or file of a model's name that no training wrote is refused; one that a training wrote is not."""
+    from turngap.training import fitting  # noqa: PLC0415 - torch may be missing
+
+    (tmp_path / "one" / "model").mkdir(parents=True)
+    (tmp_path / "one" / "model" / "config.json").touch()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "model.gguf").touch()
+    for name in ("one/model", "two/model.gguf"):
+        with pytest.raises(StoreError, match=f"{name}: is not of a training by turngap"):
+            fitting.require_place((tmp_path / name).parent)
+    (tmp_path / "one" / "model" / "turngap.json").touch()
+    (tmp_path / "two" / "checkpoints").mkdir()
+    for name in ("one", "two", "three"):
+        fitting.require_place(tmp_path / name)
+
+
+def test_a_damaged_summary_says_what_to_do(tmp_path: Path) -> None:
+    """Cut off or of somebody else."""
+    from turngap.training import fitting  # noqa: PLC0415 - torch may be missing
+
+    for text in ('{"base": "x"', "[]"):
+        (tmp_path / "training.json").write_text(text, encoding="utf-8")
+        with pytest.raises(DataError, match=r"training.json: is no summary .*; remove it and repeat the command"):
+            fitting.outcome(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from turngap.errors import ConfigError, DataError, TurngapError, UsageError
@@ -31,7 +32,16 @@ def test_a_file_begins_from_a_recipe(tmp_path: Path) -> None:
     [
         ("epoch = 1", "unknown setting 'epoch'; known: name, epochs"),
         ("[lora]\nranks = 1", "lora: unknown setting 'ranks'"),
-        ('epochs = "many"', "Expected `float`"),
+        ('epochs = "many"', "epochs should be a number, not 'many'"),
+        ("save = 2.5", "save should be a whole number, not 2.5"),
+        ("whole = 1", "whole should be true or false, not 1"),
+        ("too_long = 1", "too_long should be a word, not 1"),
+        ("lora = 5", "lora should be true, false, or set part by part, as in lora.rank=8, not 5"),
+        ('[lora]\nrank = "x"', "lora.rank should be a whole number, not 'x'"),
+        ("epochs = {a = 1}", "epochs should be a number, not {'a': 1}"),
+        ("limit = 5", "limit should be from 16 up to 10,000,000, not 5"),
+        ("learning_rate = 0", "learning_rate should be above 0 up to 10, not 0"),
+        ("seed = -5", "seed should be from 0 up to 4,294,967,295, not -5"),
         ("epochs = 0", "epochs should be above 0"),
         ('schedule = "steps"', "schedule is one of cosine"),
         ("[lora]\nrank = 0", "rank"),
@@ -68,7 +78,17 @@ def test_settings_are_laid_over_one_by_one() -> None:
     assert overridden(RECIPES["p1"], ["lora=true"]).lora == Lora()
 
 
-@pytest.mark.parametrize("one", ["epochs", "=3", "epoch=3", "lora.ranks=3", "epochs=x"])
+def test_a_seed_is_in_range_however_it_comes() -> None:
+    """One that no generator takes is refused where a recipe is changed, too, and not after minutes of loading."""
+    assert overridden(RECIPES["p1"], [f"seed={2**32 - 1}"]).seed == 2**32 - 1
+    for seed in (-1, 2**32):
+        with pytest.raises(UsageError, match="seed should be from 0"):
+            msgspec.structs.replace(RECIPES["p1"], seed=seed)
+
+
+@pytest.mark.parametrize(
+    "one", ["epochs", "=3", "epoch=3", "lora.ranks=3", "epochs=x", "lora=5", "lora.rank=x", "epochs.x=1"]
+)
 def test_settings_that_make_no_sense_are_refused(one: str) -> None:
     """Each is an error that begins with where it stood."""
     with pytest.raises((UsageError, ConfigError), match="--set"):

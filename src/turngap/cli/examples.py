@@ -76,6 +76,7 @@ def examples(
     """
     if mix not in MIXES:
         raise UsageError(f"--mix is one of {', '.join(MIXES)}, not {mix!r}")
+    exchange.require_place(output)
     wanted: Mix = next(known for known in MIXES if known == mix)
     options = Options(
         validation=validation,

@@ -8,6 +8,7 @@ line too, and `TURNGAP_DEBUG=1` shows where it came from.
 
 from __future__ import annotations
 
+import _thread
 import errno
 import io
 import os
@@ -15,6 +16,7 @@ import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -55,6 +57,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 INTERRUPTED = 130
 _PATIENCE = 2.0  # seconds for threads that are left to end
+_GRACE = 4.0  # seconds from Ctrl-C to the end, whatever still goes on
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EBADF, errno.EIO, errno.EFBIG)
 _PLACE_ERRORS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
 """What can be wrong with a place that a person names, wherever it comes up."""
@@ -174,12 +177,22 @@ def _leave_behind(code: int) -> None:
 
 
 def _on_interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Say so at once, then unwind; a second signal ends the process on the spot. `interrupt.run` has its own."""
+    """Say so at once, then unwind; a second signal ends the process on the spot, and so does a while without an end.
+
+    `interrupt.run` has its own.
+    """
     # Said here, for Typer turns what is raised into an exit code without a word.
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     _complain("interrupted", INTERRUPTED)
     sys.stderr.flush()
+    # Not `threading`, whose locks the code that was interrupted may hold.
+    _thread.start_new_thread(_end_late, ())
     raise Interrupted
+
+
+def _end_late() -> None:
+    time.sleep(_GRACE)
+    os._exit(INTERRUPTED)
 
 
 def _mend_streams() -> None:

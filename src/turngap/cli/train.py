@@ -82,6 +82,7 @@ def train(
     if preview is not None:
         _preview(examples, base, wanted, manner, output, engine=engine, count=preview)
         return
+    fitting.require_place(output)
     done = fitting.finished(output, examples, base, wanted, manner=manner, engine=engine)
     if done is None:
         hub.prepare(*_PACKAGES[engine], *(("peft",) if wanted.lora else ()), purpose="turngap train")
@@ -136,7 +137,9 @@ def _preview(
     page = output / PREVIEW
     try:
         output.mkdir(parents=True, exist_ok=True)
-        jsonio.write_atomic(page, preview_page(shown, title=f"{examples} for {base}", notes=settled.notes))
+        jsonio.write_atomic(
+            page, preview_page(shown, title=f"{examples.resolve().name} for {base}", notes=settled.notes)
+        )
     except OSError as error:
         raise StoreError(f"{page}: cannot be written: {error.strerror}") from None
     say(f"as a page: {page}", err=True)
@@ -149,8 +152,10 @@ def _manner(template: Path | None, today: str | None, *, thinking: bool) -> Mann
     if template is not None:
         try:
             text = template.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"cannot be read: {error}", file=str(template)) from None
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", file=str(template)) from None
+        except UnicodeDecodeError:
+            raise DataError("cannot be read: it is no UTF-8 text; --template takes Jinja", file=str(template)) from None
     found = Manner(template=text, thinking=thinking)
     return found if today is None else msgspec.structs.replace(found, today=today)
 

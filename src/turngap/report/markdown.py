@@ -34,6 +34,15 @@ def escape(text: str) -> str:
     return re.sub(r"^(\d+)([.)])(?=\s|$)|^([-+=])", _escaped_start, line)
 
 
+def code(text: str) -> str:
+    """Text as inline code: one line, letter by letter, escapes and entities included."""
+    line = " ".join(jsonio.clean(text).replace("\x00", "\ufffd").split())
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`+", line)), default=0))
+    # A blank on both sides is taken off again; without it a backtick at an end would belong to the fence.
+    room = " " if not line or line[0] == "`" or line[-1] == "`" else ""
+    return f"{fence}{room}{line}{room}{fence}"
+
+
 def escape_cell(text: str) -> str:
     """Text as a cell of a Markdown table; formulas are disarmed (see the module)."""
     return escape(disarm(text))

@@ -34,15 +34,16 @@ def card(outcome: Outcome, manifest: Manifest, directory: Path, results: str = "
         directory: where the model lies.
         results: Markdown with figures before and after, where they are known.
     """
-    lines = [f"# {markdown.escape(outcome.base)}, fine-tuned with turngap", ""]
+    lines = [f"# {markdown.code(outcome.base)}, fine-tuned with turngap", ""]
     lines += [
         "An agent that calls tools, trained on recorded decisions: next actions, given the history before them.",
         "",
     ]
-    lines += ["To ask it:", "", "```"]
+    # As seen from the card: so it stays true when the directory is moved.
+    lines += ["To ask it, from the directory in which this file lies:", "", "```"]
     if (directory / GGUF).is_file():
-        lines.append(f"turngap eval DATA --model local/{directory / GGUF}")
-    lines += [f"turngap eval DATA --model hf/{directory / MODEL}", "```", ""]
+        lines.append(f"turngap eval DATA --model local/{GGUF}")
+    lines += [f"turngap eval DATA --model hf/{MODEL}", "```", ""]
     lines += ["## Figures", "", results.strip() or _UNMEASURED, ""]
     lines += [
         "## Data",
@@ -50,7 +51,7 @@ def card(outcome: Outcome, manifest: Manifest, directory: Path, results: str = "
         markdown.table(("split", "conversations", "examples", "text", "tool"), _splits(manifest)),
         "",
     ]
-    sources = ", ".join(f"`{markdown.escape(one)}`" for one in manifest.sources) or "not named"
+    sources = ", ".join(map(markdown.code, manifest.sources)) or "not named"
     lines += [f"From {sources}; digest `{outcome.examples[:12]}`.", ""]
     for name, found in manifest.checked_against.items():
         lines += [f"Held against {markdown.escape(name)}: {markdown.escape(found)}", ""]

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from typing import Any
 import msgspec
 
 from turngap import jsonio
-from turngap.errors import ConfigError, UsageError
+from turngap.errors import ConfigError, StoreError, UsageError
 from turngap.models import hub
 from turngap.models.fingerprint import of_folder
 from turngap.models.packaged import cache, named, names
@@ -33,6 +35,8 @@ MODEL, GGUF = "model", "model.gguf"
 _NEW = "new:qwen3"
 _SIZES = {"hidden": 256, "layers": 4, "heads": 4, "vocabulary": 2048}
 _NEW_TEMPLATE_CONTEXT = 8192
+_LONGEST_WRITE = 3600
+"""Seconds."""
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +70,7 @@ def load(spec: str, texts: Iterable[str] = (), *, seed: int = 0) -> Base:
 
     Raises:
         MissingExtra: the packages for training are missing. UsageError, ConfigError: there is no such model.
+            StoreError: what was converted cannot be written.
     """
     hub.prepare("torch", "transformers", "tokenizers", purpose="training")
     if spec.startswith("new:"):
@@ -191,13 +196,29 @@ def _converted(file: Path) -> Path:
     fresh = type(model)(model.config)
     fresh.load_state_dict(model.state_dict())
     fresh.tie_weights()
-    building = folder.with_name(f".{folder.name}.{os.getpid()}")
     torch.nn.Module.to(fresh, torch.bfloat16)
-    fresh.save_pretrained(building)
-    tokenizer.save_pretrained(building)
-    with contextlib.suppress(OSError):  # another process was as quick
-        building.rename(folder)
+    _keep(fresh, tokenizer, folder)
     return folder
+
+
+def _keep(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Write what was converted; the folder appears when it is complete."""
+    building = f".{folder.name}."
+    for left in folder.parent.glob(f"{building}*"):
+        # A process that was killed left it; one that is still at it writes within seconds, and may just be done.
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LONGEST_WRITE:
+                shutil.rmtree(left)
+    part = folder.with_name(f"{building}{os.getpid()}")
+    try:
+        model.save_pretrained(part)
+        tokenizer.save_pretrained(part)
+        with contextlib.suppress(OSError):  # another process was as quick
+            part.rename(folder)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def _new(spec: str, texts: Iterable[str], seed: int) -> Base:

@@ -6,6 +6,7 @@ with any other it is refused. The log has one line for each step, and none twice
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
@@ -69,7 +70,7 @@ class Checkpoint:
             directory.mkdir(parents=True, exist_ok=True)
             name = directory / _NAME
             if name.exists():
-                if jsonio.loads(name.read_bytes()).get("digest") != digest:
+                if _digest_in(name) != digest:
                     raise ConfigError(
                         f"{directory}: holds a training of another base, recipe or data set; name another directory"
                     )
@@ -88,19 +89,25 @@ class Checkpoint:
         found = self._read(_LAST)
         if found is None:
             return State()
-        _fill(weights, found["weights"])
-        optimiser.load_state_dict(found["optimiser"])
-        return msgspec.convert(found["state"], State)
+        try:
+            state = msgspec.convert(found["state"], State)
+            _fill(weights, found["weights"])
+            optimiser.load_state_dict(found["optimiser"])
+        except _UNFIT:
+            raise _damaged(self._directory / _LAST) from None
+        return state
 
     def save_best(self, weights: Mapping[str, Any]) -> None:
         """Note the weights with the best validation loss."""
         self._write(_BEST, _copied(weights))
 
     def load_best(self, weights: Mapping[str, Any]) -> None:
-        """Go back to them."""
+        """Go back to them. Raises StoreError: they are not there, or damaged."""
         found = self._read(_BEST)
-        if found is not None:
+        try:
             _fill(weights, found)
+        except _UNFIT:
+            raise _damaged(self._directory / _BEST) from None
 
     def _write(self, name: str, value: Any) -> None:
         import torch  # noqa: PLC0415 - seconds to import, wanted only to train
@@ -124,9 +131,10 @@ class Checkpoint:
         try:
             # Tensors and plain values alone: a checkpoint of somebody else's cannot run code.
             return torch.load(path, map_location="cpu", weights_only=True)
-        except (OSError, RuntimeError, ValueError, EOFError, UnpicklingError) as error:
-            said = " ".join(str(error).split())[:200]
-            raise StoreError(f"{path}: damaged: {said}; remove it to begin anew") from None
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be read: {error.strerror or error}") from None
+        except (RuntimeError, ValueError, EOFError, UnpicklingError):
+            raise _damaged(path) from None
 
 
 class Log:
@@ -140,7 +148,7 @@ class Log:
         if not self._path.exists():
             return
         with self._path.open("rb") as stream:
-            kept = [text for _, text in jsonio.read_lines(stream) if _step(text) <= step]
+            kept = [text for _, text in jsonio.read_lines(stream) if _number(text, "step", math.inf) <= step]
         jsonio.write_atomic(self._path, "".join(f"{text.decode()}\n" for text in kept))
 
     def seconds(self) -> float:
@@ -149,7 +157,7 @@ class Log:
         if self._path.exists():
             with self._path.open("rb") as stream:
                 for _, text in jsonio.read_lines(stream):
-                    now = float(jsonio.loads(text)["seconds"])
+                    now = _number(text, "seconds", 0.0)
                     total += latest if now < latest else 0.0
                     latest = now
         return total + latest
@@ -160,11 +168,28 @@ class Log:
             stream.write(jsonio.dumps(moment) + "\n")
 
 
-def _step(text: bytes) -> float:
+_UNFIT = (KeyError, TypeError, ValueError, RuntimeError, AttributeError, msgspec.ValidationError)
+"""What comes of a checkpoint that can be read and is none of this training."""
+
+
+def _damaged(path: Path) -> StoreError:
+    # What torch says of a broken file is about archives and bytes, and helps nobody who wants to train.
+    return StoreError(f"{path}: is damaged or no checkpoint; remove {path.parent} to train from the beginning")
+
+
+def _digest_in(path: Path) -> str:
     try:
-        return float(jsonio.loads(text)["step"])
+        return str(jsonio.loads(path.read_bytes())["digest"])
     except (jsonio.JsonError, KeyError, TypeError):
-        return float("inf")  # the line that was being written when the process died
+        raise _damaged(path) from None
+
+
+def _number(text: bytes, name: str, otherwise: float) -> float:
+    """A number of a line of the log; `otherwise` where that was being written when the process died."""
+    try:
+        return float(jsonio.loads(text)[name])
+    except (jsonio.JsonError, KeyError, TypeError, ValueError):
+        return otherwise
 
 
 def _copied(weights: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -159,7 +160,8 @@ def prepare(
         engine: that they are for; TRL cannot learn a decision of a conversation several times.
 
     Raises:
-        DataError: the set cannot be read; or sequences do not fit and the recipe says to fail, and they are named.
+        DataError: the set cannot be read; sequences do not fit and the recipe says to fail, and they are named; or none
+            is left to learn from.
     """
     settled = plan(directory, tokenizer, recipe, manner, engine)
     notes = list(settled.notes)
@@ -167,6 +169,7 @@ def prepare(
     validation, more = _rendered(settled.validation, settled.renderer, recipe)
     refused = [*left, *more]
     _require_fitting([*learnt, *validation], refused, recipe, directory)
+    _require_learnt(learnt, left, msgspec.structs.replace(recipe, whole=settled.whole), directory)
     if refused:
         named = "; ".join(map(str, refused[:_MOST_NAMED]))
         notes.append(f"{len(refused)} sequences were left out: {named}{'; ...' if len(refused) > _MOST_NAMED else ''}")
@@ -177,6 +180,24 @@ def prepare(
         refused=tuple(refused),
         whole=settled.whole,
         notes=tuple(notes),
+    )
+
+
+def _require_learnt(learnt: Sequence[Rendered], refused: Sequence[Refused], recipe: Recipe, directory: Path) -> None:
+    """See to it that something is learnt, else say what became of it all."""
+    if any(one.targets for one in learnt):
+        return
+    reasons = Counter(one.why for one in refused)
+    long = reasons.pop("too long", 0)
+    said = [f"{long} have more than {recipe.limit} tokens"] if long else []
+    said += [f"{count} {why}" for why, count in reasons.most_common()]
+    # A whole conversation is never cut, and where cutting was no help, policy, tools and turn alone are too long.
+    other = ", or choose whole = false" if recipe.whole else ", or choose too_long = cut"
+    advice = f"; raise limit{'' if recipe.too_long == 'cut' and not recipe.whole else other}" if long else ""
+    raise DataError(
+        f"nothing is left to learn: of {len(learnt) + len(refused)} sequences {', '.join(said) or 'none has a target'}"
+        f"{advice}; --preview shows them",
+        file=str(directory),
     )
 
 
@@ -241,10 +262,11 @@ def fit(
     if engine == "lean" and os.environ.get("WORLD_SIZE", "1") != "1":
         raise UsageError("the lean engine trains in one process; choose --engine trl under accelerate launch")
     with _writing(directory):
+        require_place(directory)
         manifest, _ = exchange.read(examples)
         done = outcome(directory)
         key = _Key(base=base.spec, recipe=recipe, examples=manifest.digest, engine=engine, asked=_asked(manner))
-        if done is not None and key.fits(done):
+        if done is not None and key.fits(done) and (directory / MODEL).is_dir():
             return done
         prepared = prepare(examples, base.tokenizer, recipe, manner, engine)
         problem = gguf_writer.problem(base.origin) if base.origin is not None else None
@@ -277,6 +299,21 @@ def finished(
     manifest, _ = exchange.read(examples)
     key = _Key(base=base, recipe=recipe, examples=manifest.digest, engine=engine, asked=_asked(manner))
     return done if key.fits(done) else None
+
+
+def require_place(directory: Path) -> None:
+    """See to it that nothing is written over a model that comes from elsewhere.
+
+    Raises:
+        StoreError: such a one lies in the directory.
+    """
+    model, gguf = directory / MODEL, directory / GGUF
+    strange = model if model.exists() and not (model / MANNER).is_file() else None
+    # The file is written before the folder, so after a kill it may lie there alone; checkpoints then do, too.
+    if gguf.exists() and not model.exists() and not (directory / CHECKPOINTS).exists():
+        strange = gguf
+    if strange is not None:
+        raise StoreError(f"{strange}: is not of a training by turngap and would be lost; name another directory")
 
 
 class _Key(msgspec.Struct, frozen=True, kw_only=True):
@@ -338,8 +375,11 @@ def outcome(directory: Path) -> Outcome | None:
         return None
     try:
         return msgspec.json.decode(path.read_bytes(), type=Outcome)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise DataError(f"no summary of a training: {error}", file=str(path)) from None
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        hint = "remove it and repeat the command, which writes it again from the checkpoints beside it"
+        raise DataError(f"is no summary of a training, or a damaged one; {hint}", file=str(path)) from None
 
 
 def _summed(weights: int, key: _Key, prepared: Prepared, trained: Trained) -> Outcome:

@@ -19,6 +19,9 @@ import msgspec
 
 from turngap.errors import ConfigError, DataError, UsageError
 
+_MOST_SEED = 2**32 - 1
+"""What every generator of random numbers takes that a training seeds."""
+
 
 class Lora(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Low-rank adapters (Hu et al. 2021) on every linear layer but the output."""
@@ -95,12 +98,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             ("validate", self.validate, True, 0, 1e9),
             ("patience", self.patience, True, 0, 1e9),
             ("save", self.save, True, 1, 1e9),
+            ("seed", self.seed, True, 0, _MOST_SEED),
         )
         for name, value, closed, low, high in ranges:
             if not (low <= value <= high) or (value == low and not closed):
-                raise UsageError(
-                    f"recipe: {name} should be {'from' if closed else 'above'} {low:g} up to {high:g}, not {value}"
-                )
+                least = f"{'from' if closed else 'above'} {low:g}"
+                raise UsageError(f"recipe: {name} should be {least} up to {high:,.0f}, not {value:,}")
         choices = (
             ("schedule", self.schedule, ("cosine", "linear", "constant")),
             ("too_long", self.too_long, ("fail", "drop", "cut")),
@@ -159,17 +162,36 @@ def laid_over(base: Recipe, settings: Mapping[str, Any], source: str = "recipe")
         settings = {**settings, "lora": {**(values["lora"] or {}), **lora}}
     elif isinstance(lora, bool):
         settings = {**settings, "lora": (values["lora"] or {}) if lora else None}
-    values |= settings
-    try:
-        return msgspec.convert(values, Recipe)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{source}: {error}") from None
+    _require_kinds(settings, Recipe, source)
+    return msgspec.convert(values | settings, Recipe)
 
 
 def _require_known(settings: Mapping[str, Any], kind: type[msgspec.Struct], source: str) -> None:
     unknown = next((name for name in settings if name not in kind.__struct_fields__), None)
     if unknown is not None:
         raise ConfigError(f"{source}: unknown setting {unknown!r}; known: {', '.join(kind.__struct_fields__)}")
+
+
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a word",
+    Lora | None: "true, false, or set part by part, as in lora.rank=8",
+}
+
+
+def _require_kinds(settings: Mapping[str, Any], kind: type[msgspec.Struct], source: str, within: str = "") -> None:
+    """See to it that every setting is of its type, in words of a person."""
+    types = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    for name, value in settings.items():
+        if isinstance(value, dict) and types[name] not in (int, float, bool, str):
+            _require_kinds(value, Lora, source, f"{name}.")
+            continue
+        try:
+            msgspec.convert(value, types[name])
+        except msgspec.ValidationError:
+            raise ConfigError(f"{source}: {within}{name} should be {_KINDS[types[name]]}, not {value!r}") from None
 
 
 def overridden(base: Recipe, assignments: Iterable[str]) -> Recipe:
