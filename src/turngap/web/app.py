@@ -1,0 +1,87 @@
+"""The viewer as an ASGI application: pages mounted at their addresses, behind the guard.
+
+What a page shows is computed elsewhere; here addresses are joined to functions, and errors to answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from turngap.errors import TurngapError
+from turngap.web.guarding import App, Guard, Security
+from turngap.web.pages import Link, Pages
+from turngap.web.routing import BadQuery, Route
+from turngap.web.shelf import Shelf, Unknown
+
+Part = Callable[[Shelf, Pages], Sequence[Route]]
+"""What a ``*_routes`` module offers as `routes`."""
+
+PARTS: tuple[Part, ...] = ()
+"""The pages there are, one line for each module."""
+
+_NAVIGATION = (Link("Runs", "/"), Link("Explore", "/explore"), Link("Compare", "/compare"))
+_FOREVER = "private, max-age=31536000, immutable"  # the address of a file changes with its content
+_STATUS: tuple[tuple[type[TurngapError], int], ...] = ((Unknown, 404), (BadQuery, 400))
+_UNREADABLE = 503
+
+
+def create(shelf: Shelf, security: Security, parts: Sequence[Part] = PARTS) -> App:
+    """The whole application.
+
+    Args:
+        shelf: the runs that can be seen.
+        security: who may ask.
+        parts: the pages.
+    """
+    pages = Pages(security.page_key)
+    routes = [*_own(pages), *(route for part in parts for route in part(shelf, pages))]
+    paths = {route.path for route in routes}
+    pages.navigation = tuple(link for link in _NAVIGATION if link.address in paths)
+    app = FastAPI(title="turngap view", openapi_url=None, docs_url=None, redoc_url=None)
+    for route in routes:
+        app.add_api_route(
+            route.path, route.handler, methods=["GET", "HEAD"], response_model=None, include_in_schema=False
+        )
+    app.add_exception_handler(TurngapError, _told(pages))
+    app.add_exception_handler(HTTPException, _told(pages))
+    return Guard(app, security)
+
+
+def _own(pages: Pages) -> list[Route]:
+    """The files that pages refer to."""
+
+    def static(request: Request) -> Response:
+        asset = pages.asset(request.path_params["name"])
+        if asset is None:
+            raise Unknown("there is no such file here")
+        return Response(asset.body, media_type=asset.kind, headers={"cache-control": _FOREVER})
+
+    return [Route(path="/static/{name}", handler=static)]
+
+
+def _told(pages: Pages) -> Callable[[Request, Exception], Response]:
+    """Answers an error with its one line: as JSON where data were asked for, else as a page."""
+
+    def answer(request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            status, line = error.status_code, "there is no such page here"
+        else:
+            status = next((status for kind, status in _STATUS if isinstance(error, kind)), _UNREADABLE)
+            line = str(error)
+        if request.url.path.startswith("/api/"):
+            return pages.json(_Problem(error=line), status=status)
+        return pages.html("problem.html.j2", status=status, title="Nothing to see here", line=line)
+
+    return answer
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    """What data requests get instead of data."""
+
+    error: str
