@@ -1,0 +1,83 @@
+"""Runs to look at and a server that shows them, for the tests of the viewer."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import boats
+import lived
+import reports
+
+from turngap import samples
+from turngap.config import ReplayConfig
+from turngap.data.task import Scenario
+from turngap.web import guarding
+from turngap.web.guarding import Security
+from turngap.web.shelf import Shelf
+
+MODELS = {"weak": "baseline/noisy?p_text=0.9&p_tool=0.6", "strong": "baseline/noisy?p_text=0.9&p_tool=0.95"}
+"""Run -> its model: talks alike, calls differently."""
+
+
+def evaluated(folder: Path, name: str) -> Path:
+    """A run of one of `MODELS` on the packaged conversations, repaired after failures so that all of it is seen."""
+    replay = ReplayConfig(after_failure="continue")
+    return reports.evaluated(folder / name, samples.path(), MODELS[name], replay=replay, seed=7)
+
+
+def played(folder: Path) -> Path:
+    """Nine live trials of three tasks, some of which fail."""
+    tasks = [boats.task(1), boats.task(2, scenario=Scenario.AMBIGUOUS), boats.task(3)]
+    return lived.played(folder / "boats", tasks, "baseline/noisy?p_text=0.7&p_tool=0.6", trials=3)
+
+
+@contextlib.contextmanager
+def serving(paths: Sequence[Path], security: Security | None = None) -> Iterator[str]:
+    """Serve runs from a thread; gives the address, ending in a slash."""
+    from turngap.web.app import create  # noqa: PLC0415 - the extra may be missing
+    from turngap.web.serving import Bound  # noqa: PLC0415 - the same
+
+    with Bound("127.0.0.1", 0) as bound:
+        server = bound.server(create(Shelf.open(paths), security or guarding.local()))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": bound.sockets})
+        thread.start()
+        try:
+            deadline = time.monotonic() + 20
+            while not server.started and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert server.started
+            yield bound.address
+        finally:
+            server.should_exit = True
+            thread.join(10)
+        assert not thread.is_alive()
+
+
+class Complaints(list[str]):
+    """What a page complained about, or asked other places for; `expect` takes out what a test brought about."""
+
+    def watch(self, page: Any, base: str) -> None:
+        """Listen to a page that may talk to `base` alone."""
+        page.on("console", lambda message: self.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: self.append(f"error: {error}"))
+        page.on("request", lambda request: self._asked(request.url, base))
+        page.on("dialog", self._dialog)
+
+    def expect(self, part: str) -> None:
+        """Take out complaints that hold this text; there has to be one."""
+        found = [one for one in self if part in one]
+        assert found, f"nothing complained of {part!r}: {list(self)}"
+        self[:] = [one for one in self if part not in one]
+
+    def _asked(self, url: str, base: str) -> None:
+        if not url.startswith((base, "data:", "blob:")):
+            self.append(f"request: {url}")
+
+    def _dialog(self, dialog: Any) -> None:
+        self.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
