@@ -43,13 +43,14 @@ def create(shelf: Shelf, security: Security, parts: Sequence[Part] = PARTS) -> A
     routes = [*_own(pages), *(route for part in parts for route in part(shelf, pages))]
     paths = {route.path for route in routes}
     pages.navigation = tuple(link for link in _NAVIGATION if link.address in paths)
-    app = FastAPI(title="turngap view", openapi_url=None, docs_url=None, redoc_url=None)
+    app = FastAPI(title="turngap view", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     for route in routes:
         app.add_api_route(
             route.path, route.handler, methods=["GET", "HEAD"], response_model=None, include_in_schema=False
         )
     app.add_exception_handler(TurngapError, _told(pages))
     app.add_exception_handler(HTTPException, _told(pages))
+    app.add_exception_handler(Exception, _told(pages))  # it is raised again behind the answer, for the server to tell
     return Guard(app, security)
 
 
@@ -71,9 +72,11 @@ def _told(pages: Pages) -> Callable[[Request, Exception], Response]:
     def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
             status, line = error.status_code, "there is no such page here"
-        else:
+        elif isinstance(error, TurngapError):
             status = next((status for kind, status in _STATUS if isinstance(error, kind)), _UNREADABLE)
             line = str(error)
+        else:
+            status, line = 500, f"turngap failed here ({type(error).__name__}); the terminal says where"
         if request.url.path.startswith("/api/"):
             return pages.json(_Problem(error=line), status=status)
         return pages.html("problem.html.j2", status=status, title="Nothing to see here", line=line)

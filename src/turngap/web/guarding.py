@@ -121,12 +121,11 @@ class Guard:
             return _Answer(403, "this server does not answer under that name; use the address that the terminal shows")
         if asked.is_foreign():
             return _Answer(403, "another site asked for this; it gets no answer")
-        if security.token is not None and not self._knows_the_token(asked):
+        if security.token is not None:
             if _same(asked.field(TOKEN), security.token):
                 return self._let_in(asked)
-            return _Answer(401, "open the address that the terminal shows: it holds the token")
-        if security.token is not None and asked.field(TOKEN):
-            return self._let_in(asked) if _same(asked.field(TOKEN), security.token) else None
+            if not self._knows_the_token(asked):
+                return _Answer(401, "open the address that the terminal shows: it holds the token")
         if asked.method in ("GET", "HEAD"):
             return None
         if asked.method != "POST" or asked.path not in security.writing:
