@@ -13,12 +13,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from turngap import jsonio
+from turngap import data, jsonio
 from turngap.analysis.evidence import Difference
-from turngap.data import AssistantMessage, Finish, ToolCall, ToolMessage
+from turngap.data import AssistantMessage, Finish, ToolCall, ToolMessage, UserMessage
 
 LONGEST = 20_000
 """Characters of one text that are shown at once."""
+_BUDGET = 1_500_000  # characters of a whole page; what comes behind them is shown in brief
+_SHORT = 1_000
+_BRIEF = 120
+_MOST_CALLS = 8  # that a short line can hold
 _LONGEST_VALUE = 1_000
 _MOST_LEAVES = 60  # arguments of more are read better as they were written
 
@@ -99,23 +103,31 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     mark: str = ""
     bad: bool = False
     """Whether the mark is of something wrong."""
+    brief: str = ""
+    """All of it in one short line."""
 
 
 class Ink:
-    """Makes texts, and keeps the whole of those it cuts."""
+    """Makes texts, and keeps the whole of those it cuts.
+
+    A page of very many long texts would be slow to open, so what comes behind its first million characters or so is
+    cut much earlier.
+    """
 
     def __init__(self, longest: int = LONGEST) -> None:
         self.longest = longest
+        self._left = _BUDGET
         self.whole: dict[str, str] = {}
         """Address -> text, of those that were cut."""
 
     def text(self, at: str, whole: str) -> Text:
         """A text under an address that no other text of the page has."""
-        more = len(whole) - self.longest
-        if more <= 0:
+        most = self.longest if self._left > 0 else min(self.longest, _SHORT)
+        self._left -= min(most, len(whole))
+        if len(whole) <= most:
             return Text(whole)
         self.whole[at] = whole
-        return Text(whole[: self.longest], more, at)
+        return Text(whole[:most], len(whole) - most, at)
 
     def some(self, at: str, whole: str | None) -> Text | None:
         """The same for a text that may not be there."""
@@ -159,6 +171,17 @@ class Ink:
             name=call.name, leaves=tuple(_marked(leaves, differences, heard or {})), written=written, **standing
         )
 
+    def said(self, at: str, message: data.Message) -> Message:
+        """A message of any side that nothing is held against."""
+        if isinstance(message, ToolMessage):
+            mark = message.name + (" (error)" if message.error else "")
+            return Message(who="tool", text=self.text(f"{at}.t", message.content), mark=mark, bad=message.error)
+        if isinstance(message, AssistantMessage):
+            calls = [self.call(f"{at}.c{place}", call) for place, call in enumerate(message.calls)]
+            return self.message(at, message, calls)
+        who: Literal["user", "system"] = "user" if isinstance(message, UserMessage) else "system"
+        return Message(who=who, text=self.text(f"{at}.t", message.content))
+
     def message(self, at: str, message: AssistantMessage, calls: Sequence[Call], **fields: Any) -> Message:
         """A message of an agent, given its calls."""
         return Message(
@@ -166,6 +189,7 @@ class Ink:
             text=self.text(f"{at}.t", message.content) if message.content or not calls else None,
             calls=tuple(calls),
             reasoning=self.some(f"{at}.r", message.reasoning),
+            brief=brief(message),
             **fields,
         )
 
@@ -186,6 +210,26 @@ def spelled(value: Any) -> str:
     """A value as JSON, cut where it is very long."""
     text = jsonio.dumps(value)
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}… ({len(text):,} characters)"
+
+
+def brief(message: AssistantMessage) -> str:
+    """What was called, or else said, in one short line."""
+    if not message.calls:
+        return one_line(message.content) or "(nothing)"
+    return one_line(", ".join(_signature(call) for call in message.calls[:_MOST_CALLS]))
+
+
+def one_line(text: str) -> str:
+    """The beginning of a text without its line breaks."""
+    flat_text = " ".join(text[: 4 * _BRIEF].split())
+    return flat_text if len(flat_text) <= _BRIEF else f"{flat_text[: _BRIEF - 1]}…"
+
+
+def _signature(call: ToolCall) -> str:
+    if call.arguments is None:
+        return f"{call.name}(unreadable)"
+    values = (f"{name}={spelled(value)}" for name, value in list(call.arguments.items())[:_MOST_CALLS])
+    return f"{call.name}({', '.join(values)})"
 
 
 def finish_notes(finish: Finish, notes: Sequence[str]) -> tuple[str, ...]:

@@ -20,14 +20,10 @@ from turngap.data import (
     Decision,
     Prediction,
     Repaired,
-    SystemMessage,
     ToolCall,
-    ToolMessage,
-    UserMessage,
     decisions,
     results_of,
 )
-from turngap.data import Message as Said
 from turngap.metrics.matching import Matcher
 from turngap.web.aligned import Row
 from turngap.web.hearing import Hearing
@@ -51,18 +47,6 @@ class Sides:
             for one in decisions(conversation)
         }
         self._marks: dict[int, list[tuple[ToolCall, Difference]]] = {}
-
-    def said(self, at: str, message: Said) -> Message:
-        """A recorded message of any side, outside the decisions that are compared."""
-        if isinstance(message, UserMessage):
-            return Message(who="user", text=self._ink.text(f"{at}.t", message.content))
-        if isinstance(message, SystemMessage):
-            return Message(who="system", text=self._ink.text(f"{at}.t", message.content))
-        if isinstance(message, ToolMessage):
-            mark = message.name + (" (error)" if message.error else "")
-            return Message(who="tool", text=self._ink.text(f"{at}.t", message.content), mark=mark, bad=message.error)
-        calls = [self._ink.call(f"{at}.c{place}", call) for place, call in enumerate(message.calls)]
-        return self._ink.message(at, message, calls)
 
     def recorded(self, decision: Decision) -> Message:
         """A recorded decision; leaves are marked in which the calls that were held against it differ."""
