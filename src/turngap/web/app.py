@@ -5,29 +5,31 @@ What a page shows is computed elsewhere; here addresses are joined to functions,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from turngap.errors import TurngapError
+from turngap.errors import TurngapError, UsageError
+from turngap.web import label_routes
 from turngap.web.guarding import App, Guard, Security
 from turngap.web.pages import Link, Pages
-from turngap.web.routing import BadQuery, Route
+from turngap.web.routing import Route, Writer
 from turngap.web.shelf import Shelf, Unknown
 
 Part = Callable[[Shelf, Pages], Sequence[Route]]
 """What a ``*_routes`` module offers as `routes`."""
 
-PARTS: tuple[Part, ...] = ()
+PARTS: tuple[Part, ...] = (label_routes.routes,)
 """The pages there are, one line for each module."""
 
 _NAVIGATION = (Link("Runs", "/"), Link("Explore", "/explore"), Link("Compare", "/compare"))
 _FOREVER = "private, max-age=31536000, immutable"  # the address of a file changes with its content
-_STATUS: tuple[tuple[type[TurngapError], int], ...] = ((Unknown, 404), (BadQuery, 400))
+_STATUS: tuple[tuple[type[TurngapError], int], ...] = ((Unknown, 404), (UsageError, 400))
 _UNREADABLE = 503
 
 
@@ -45,13 +47,21 @@ def create(shelf: Shelf, security: Security, parts: Sequence[Part] = PARTS) -> A
     pages.navigation = tuple(link for link in _NAVIGATION if link.address in paths)
     app = FastAPI(title="turngap view", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     for route in routes:
-        app.add_api_route(
-            route.path, route.handler, methods=["GET", "HEAD"], response_model=None, include_in_schema=False
-        )
+        app.add_api_route(route.path, route.handler, methods=["GET", "HEAD"], response_model=None)
+        if route.writer is not None:
+            app.add_api_route(route.path, _with_body(route.writer), methods=["POST"], response_model=None)
     app.add_exception_handler(TurngapError, _told(pages))
     app.add_exception_handler(HTTPException, _told(pages))
     app.add_exception_handler(Exception, _told(pages))  # it is raised again behind the answer, for the server to tell
-    return Guard(app, security)
+    writing = (route.path.format(run=run.id) for route in routes if route.writer for run in shelf.runs)
+    return Guard(app, msgspec.structs.replace(security, writing=frozenset(writing)))
+
+
+def _with_body(writer: Writer) -> Callable[[Request], Awaitable[Response]]:
+    async def post(request: Request) -> Response:
+        return await run_in_threadpool(writer, request, await request.body())
+
+    return post
 
 
 def _own(pages: Pages) -> list[Route]:

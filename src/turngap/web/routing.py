@@ -23,6 +23,8 @@ except ImportError as error:
 T = TypeVar("T")
 
 Handler = Callable[[Request], Response]
+Writer = Callable[[Request, bytes], Response]
+"""The same for what is posted, which it is given."""
 
 
 class BadQuery(UsageError):
@@ -35,6 +37,8 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     """With fields in braces for single segments, such as ``/r/{run}``; ``request.path_params`` has them."""
     handler: Handler
+    writer: Writer | None = None
+    """Who takes what is posted there. Its only field, if it has one, is ``{run}``."""
     copied: tuple[str, ...] | None = None
     """The query fields that tell pages of a static copy apart; links lose all others. None: not part of a copy."""
 
