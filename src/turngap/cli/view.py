@@ -37,15 +37,30 @@ def view(
         typer.Option(metavar="TEXT", envvar="TURNGAP_VIEW_TOKEN", show_envvar=True, help="Ask for this one, here too."),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
+    export: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write pages that open from disk there, and serve nothing.")
+    ] = None,
+    conversations: Annotated[
+        int, typer.Option(metavar="N", help="Most conversations or tasks of each run in a copy.")
+    ] = 100,
 ) -> None:
-    """Read runs in a browser: figures, conversations, where they went wrong, and what changed between two."""
+    """Read runs in a browser: figures, conversations, where they went wrong, and what changed between two.
+
+    Serves on this machine until Ctrl-C. Runs are only read, and may still be at work; what people say about verdicts is
+    kept beside them. Bound elsewhere, the address holds a token: whoever has it sees the runs, and nobody else.
+    """
     if not 0 <= port <= _PORTS:
         raise UsageError(f"--port is between 0 and {_PORTS}, not {port}")
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise UsageError(f"--token has at least {SHORTEST_TOKEN} characters")
+    if conversations < 0:
+        raise UsageError(f"--conversations is at least 0, not {conversations}")
     shelf = Shelf.open(runs)
     for note in shelf.notes:
         say(f"left out: {note}", err=True)
+    if export is not None:
+        _export(shelf, export, conversations)
+        return
     _serve(shelf, host, port, token, browse=not no_browser)
 
 
@@ -69,6 +84,15 @@ def _serve(shelf: Shelf, host: str, port: int, token: str | None, *, browse: boo
         if browse and not secret and _has_screen():
             webbrowser.open(bound.address)
         bound.serve(app)
+
+
+def _export(shelf: Shelf, folder: Path, conversations: int) -> None:
+    from turngap.web.export import export as write  # noqa: PLC0415 - FastAPI takes a third of a second and may be missing
+
+    written = write(shelf, folder, conversations=conversations)
+    say(str(folder / "index.html"))
+    left = f"; {written.left_out:,} that pages name are left out (--conversations)" if written.left_out else ""
+    say(f"{written.pages:,} pages, {written.conversations:,} of them conversations or tasks{left}", err=True)
 
 
 def _has_screen() -> bool:

@@ -33,6 +33,14 @@ _STATUS: tuple[tuple[type[TurngapError], int], ...] = ((Unknown, 404), (UsageErr
 _UNREADABLE = 503
 
 
+class Viewer(msgspec.Struct, frozen=True):
+    """The application, and what it is made of."""
+
+    app: App
+    pages: Pages
+    routes: tuple[Route, ...]
+
+
 def create(shelf: Shelf, security: Security, parts: Sequence[Part] = PARTS) -> App:
     """The whole application.
 
@@ -41,8 +49,13 @@ def create(shelf: Shelf, security: Security, parts: Sequence[Part] = PARTS) -> A
         security: who may ask.
         parts: the pages.
     """
-    pages = Pages(security.page_key)
-    routes = [*_own(pages), *(route for part in parts for route in part(shelf, pages))]
+    return mount(shelf, security, parts).app
+
+
+def mount(shelf: Shelf, security: Security, parts: Sequence[Part] = PARTS, *, copied: int | None = None) -> Viewer:
+    """The same with what it is made of; `copied` as in `Pages`."""
+    pages = Pages(security.page_key, copied=copied)
+    routes = (*_own(pages), *(route for part in parts for route in part(shelf, pages)))
     paths = {route.path for route in routes}
     pages.navigation = tuple(link for link in _NAVIGATION if link.address in paths)
     app = FastAPI(title="turngap view", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
@@ -54,7 +67,7 @@ def create(shelf: Shelf, security: Security, parts: Sequence[Part] = PARTS) -> A
     app.add_exception_handler(HTTPException, _told(pages))
     app.add_exception_handler(Exception, _told(pages))  # it is raised again behind the answer, for the server to tell
     writing = (route.path.format(run=run.id) for route in routes if route.writer for run in shelf.runs)
-    return Guard(app, msgspec.structs.replace(security, writing=frozenset(writing)))
+    return Viewer(Guard(app, msgspec.structs.replace(security, writing=frozenset(writing))), pages, routes)
 
 
 def _with_body(writer: Writer) -> Callable[[Request], Awaitable[Response]]:

@@ -53,9 +53,18 @@ class Asset(msgspec.Struct, frozen=True):
 class Pages:
     """Makes pages from the templates of this package."""
 
-    def __init__(self, page_key: str = "", navigation: Sequence[Link] = ()) -> None:
-        """`page_key` is what a page shows when its scripts write something."""
-        self.navigation = tuple(navigation)
+    navigation: tuple[Link, ...] = ()
+    """What stands at the top of each."""
+
+    def __init__(self, page_key: str = "", *, copied: int | None = None) -> None:
+        """Read what is served as files.
+
+        Args:
+            page_key: what a page shows when its scripts write something.
+            copied: for a static copy, how many conversations of each run it holds: there is no server that could give
+                more rows of a list later. None otherwise.
+        """
+        self.copied = copied
         self._assets: dict[str, Asset] = {TOKENS: Asset(_tokens().encode(), _TYPES[".css"])}
         for file in (files("turngap.web") / "page").iterdir():
             kind = _TYPES.get("." + file.name.rpartition(".")[2])
