@@ -92,7 +92,7 @@ def _export(shelf: Shelf, folder: Path, conversations: int) -> None:
     written = write(shelf, folder, conversations=conversations)
     say(str(folder / "index.html"))
     left = f"; {written.left_out:,} that pages name are left out (--conversations)" if written.left_out else ""
-    say(f"{written.pages:,} pages, {written.conversations:,} of them conversations or tasks{left}", err=True)
+    say(f"{written.pages:,} pages with {written.conversations:,} conversations or tasks{left}", err=True)
 
 
 def _has_screen() -> bool:

@@ -107,6 +107,8 @@ class _Copy:
                     text = answered.text
                     self._place(address).write_text(text, encoding="utf-8", newline="")
                     waiting += self._new(text)
+                elif address == "/":
+                    raise StoreError(f"there is nothing to copy: the first page answers {answered.status}")
                 else:
                     self._missing.add(address)
                 progress(done, done + len(waiting))
