@@ -84,6 +84,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     decision: int | None = None
     """The recorded decision it was held against, where it is another than the one it stands beside."""
     result: Result | None = None
+    brief: str = ""
+    """All of it in one short line."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,6 +162,7 @@ class Ink:
                 leaves=(),
                 written=self.text(f"{at}.a", call.raw if call.raw is not None else ""),
                 malformed=call.error or "no JSON object",
+                brief=_signature(call),
                 **standing,
             )
         leaves = list(flat(call.arguments))
@@ -168,7 +171,11 @@ class Ink:
             leaves = []
             written = written or self.text(f"{at}.a", jsonio.dumps(call.arguments, indent=2))
         return Call(
-            name=call.name, leaves=tuple(_marked(leaves, differences, heard or {})), written=written, **standing
+            name=call.name,
+            leaves=tuple(_marked(leaves, differences, heard or {})),
+            written=written,
+            brief=one_line(_signature(call)),
+            **standing,
         )
 
     def said(self, at: str, message: data.Message) -> Message:

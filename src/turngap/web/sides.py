@@ -146,7 +146,8 @@ class Sides:
             standing=_standing(verdict),
             category=verdict.category.replace("_", " ") if verdict.category else "",
             attempt=verdict.attempt,
-            detail="" if found or verdict.accepted else verdict.detail,
+            # Where calls are due, the recorded one stands beside it and says the same.
+            detail="" if due or verdict.accepted else verdict.detail,
             decision=verdict.decision if verdict.decision != beside else None,
             result=result,
         )
