@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from turngap.errors import TurngapError, UsageError
-from turngap.web import label_routes
+from turngap.web import compare_routes, explore_routes, label_routes
 from turngap.web.guarding import App, Guard, Security
 from turngap.web.pages import Link, Pages
 from turngap.web.routing import Route, Writer
@@ -24,7 +24,11 @@ from turngap.web.shelf import Shelf, Unknown
 Part = Callable[[Shelf, Pages], Sequence[Route]]
 """What a ``*_routes`` module offers as `routes`."""
 
-PARTS: tuple[Part, ...] = (label_routes.routes,)
+PARTS: tuple[Part, ...] = (
+    compare_routes.routes,
+    explore_routes.routes,
+    label_routes.routes,
+)
 """The pages there are, one line for each module."""
 
 _NAVIGATION = (Link("Runs", "/"), Link("Explore", "/explore"), Link("Compare", "/compare"))
