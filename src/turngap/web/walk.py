@@ -201,16 +201,21 @@ def _told(found: Walked) -> str:
 
 def _behind(found: Walked) -> str:
     behind = found.behind
-    own = [f"{behind.own} right at the first try on its own history"]
-    if behind.recovered:
-        own.append(f"{behind.recovered} only after another error")
-    if behind.failed:
-        own.append(f"{behind.failed} never made right")
-    if behind.unreached:
-        own.append(f"{behind.unreached} never asked for, because the replay had ended")
-    gold = f"{behind.repaired} right on recorded history, and " if found.has_repaired else ""
+    counts = (
+        (behind.own, "right at the first try"),
+        (behind.recovered, "only after another error"),
+        (behind.failed, "never made right"),
+        (behind.unreached, "never asked for, because the replay had ended"),
+    )
+    own = ", ".join(f"{count} {what}" for count, what in counts if count)
     noun = "call" if behind.calls == 1 else "calls"
-    return f"Of the {behind.calls} {noun} behind that place, {gold}{', '.join(own)}."
+    if not found.has_repaired:
+        return f"Of the {behind.calls} {noun} behind that place: {own}."
+    verb = "is" if behind.repaired == 1 else "are"
+    return (
+        f"Of the {behind.calls} {noun} behind that place, {behind.repaired} {verb} right when history is repaired; "
+        f"on own history: {own}."
+    )
 
 
 def _of(count: int, total: int) -> str:
