@@ -139,7 +139,7 @@ def chains(
     Args:
         found: one for each run, in order.
         kind: of `KINDS`; the first that was measured where it is another.
-        rate: chance of a decision, in [0, 1]; None: what the first run measured for one.
+        rate: chance of a decision, in [0, 1]; None: what the first run measured for one, in tenths of percent.
         length: decisions of the chain; None: what the first run's conversations have in the middle.
     """
     kinds = tuple(name for name in KINDS if any(one.curves.get(name) for one in found))
@@ -150,7 +150,7 @@ def chains(
         if one.curves.get(shown)
     )
     first = next((curve.points[0].measured.value for curve in curves if curve.points[0].at == 1), None)
-    asked = (RATE if first is None else first) if rate is None else min(max(rate, 0.0), 1.0)
+    asked = (RATE if first is None else round(first, 3)) if rate is None else min(max(rate, 0.0), 1.0)
     lengths = [(at, one, _lengths(one.chain, shown)) for at, one in enumerate(found) if one.chain is not None]
     middle = next((size for _, _, mix in lengths if (size := _middle(mix))), LENGTH)
     asked_length = min(max(middle if length is None else length, 1), LONGEST)

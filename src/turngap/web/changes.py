@@ -41,6 +41,8 @@ class Change(StrEnum):
     """Right before, and no longer."""
     SAME_WRONG = "same-wrong"
     """As much of it right as before, not all."""
+    SAME = "same"
+    """As before, under a figure that is no share of right and wrong."""
     SAME_RIGHT = "same-right"
     """Right before and now."""
 
@@ -51,6 +53,7 @@ TITLES: Mapping[Change, str] = {
     Change.WORSE: "worse",
     Change.BROKEN: "broken",
     Change.SAME_WRONG: "same, wrong",
+    Change.SAME: "same",
     Change.SAME_RIGHT: "same, right",
 }
 """How each is said."""
@@ -60,6 +63,7 @@ SIGNS: Mapping[Change, str] = {
     Change.WORSE: "▽",
     Change.BROKEN: "▼",
     Change.SAME_WRONG: "✕",
+    Change.SAME: "=",
     Change.SAME_RIGHT: "✓",
 }
 """A sign for each, so that none is known by its colour alone."""
@@ -69,9 +73,11 @@ SORTS = ("change", "gain", "loss", "id")
 _RANK = {
     change: at
     for at, change in enumerate(
-        (Change.BROKEN, Change.FIXED, Change.WORSE, Change.BETTER, Change.SAME_WRONG, Change.SAME_RIGHT)
+        (Change.BROKEN, Change.FIXED, Change.WORSE, Change.BETTER, Change.SAME_WRONG, Change.SAME, Change.SAME_RIGHT)
     )
 }
+_WHOLE = (Kind.SHARE, Kind.TASKS)
+"""Kinds of figures under which 1 means that all is right."""
 _ROUNDING = 1e-9
 _FORCIBLE = ", or --force to compare all the same"
 
@@ -265,7 +271,7 @@ def _cell(units: Sequence[tuple[float, float, float]], kind: Kind) -> Cell:
         n=len(units),
         better=sum(after > before + _ROUNDING for before, after, _ in units),
         worse=sum(after < before - _ROUNDING for before, after, _ in units),
-        change=_change(first, second, whole=kind in (Kind.SHARE, Kind.TASKS)),
+        change=_change(first, second, whole=kind in _WHOLE),
     )
 
 
@@ -279,16 +285,14 @@ def _change(first: float, second: float, *, whole: bool) -> Change:
     if was:
         return Change.BROKEN
     if abs(first - second) <= _ROUNDING:
-        return Change.SAME_WRONG
+        return Change.SAME_WRONG if whole else Change.SAME
     return Change.BETTER if second > first else Change.WORSE
 
 
 def _counts(pairing: Pairing, cells: Mapping[str, Cell]) -> Iterator[tuple[Change, int]]:
-    several = any(cell.n > 1 for cell in cells.values()) or pairing.measure.kind is not Kind.SHARE
-    whole = pairing.measure.kind in (Kind.SHARE, Kind.TASKS)
+    whole = pairing.measure.kind in _WHOLE
+    several = not whole or pairing.measure.kind is Kind.TASKS or any(cell.n > 1 for cell in cells.values())
+    parts = (Change.BETTER, Change.WORSE)
     for change in Change:
-        if change in (Change.BETTER, Change.WORSE) and not several:
-            continue
-        if change in (Change.FIXED, Change.BROKEN, Change.SAME_RIGHT) and not whole:
-            continue
-        yield change, sum(cell.change is change for cell in cells.values())
+        if several if change in parts else whole is (change is not Change.SAME):
+            yield change, sum(cell.change is change for cell in cells.values())

@@ -7,12 +7,22 @@ for word up to its limit; the pages of the two conversations have the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from turngap.analysis.scorer import headline
-from turngap.data import Conversation, Failure, Score, Trajectory, UserMessage, results_of
+from turngap.data import (
+    Conversation,
+    Decision,
+    Failure,
+    Prediction,
+    Score,
+    Trajectory,
+    UserMessage,
+    decisions,
+    results_of,
+)
 from turngap.data.reward import Reward
 from turngap.report.document import Line
 from turngap.report.transcript import event_lines, message_lines, text_line
@@ -81,8 +91,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     protocol: str
     unit: str
     """``the whole``, ``decision 3`` or ``trial 1``."""
-    trial: int | None
-    """Number of the trial, for its page."""
+    decision: int | None = None
+    """Index of the decision, where it is one."""
+    trial: int | None = None
+    """Number of the trial, where it is one."""
     sides: tuple[Told | None, Told | None]
     """None where there is no score."""
 
@@ -100,6 +112,8 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     live: bool
     verdicts: tuple[Verdict, ...]
     """Whole conversations and trials always; decisions where the two differ."""
+    answers: tuple[Place, ...]
+    """Answers on recorded history, at decisions where one is good and the other is not."""
     sections: tuple[Section, ...]
     """Of replays; empty for live tasks."""
 
@@ -117,13 +131,16 @@ def pair(first: RunStore, second: RunStore, name: str, *, live: bool) -> Pair:
         StoreError: a record is damaged.
     """
     if live:
-        return Pair(id=name, live=True, verdicts=tuple(_trials(first, second, name)), sections=())
+        return Pair(id=name, live=True, verdicts=tuple(_trials(first, second, name)), answers=(), sections=())
     recorded = first.conversation(name)
     sides = [align(recorded, _replay(store, name)) for store in (first, second)]
+    verdicts = tuple(_verdicts(first, second, name))
+    differing = {verdict.decision for verdict in verdicts if verdict.decision is not None}
     return Pair(
         id=name,
         live=False,
-        verdicts=tuple(_verdicts(first, second, name)),
+        verdicts=verdicts,
+        answers=tuple(_answers(recorded, (first, second), differing)),
         sections=tuple(_sections(recorded, sides)),
     )
 
@@ -142,7 +159,7 @@ def _verdicts(first: RunStore, second: RunStore, name: str) -> Iterator[Verdict]
             found = Verdict(
                 protocol=protocol,
                 unit="the whole" if place is None else f"decision {place}",
-                trial=None,
+                decision=place,
                 sides=(_told(ones.get(place)), _told(others.get(place))),
             )
             if place is None or found.differs:
@@ -173,6 +190,24 @@ def _worth(found: tuple[str, Reward | Failure] | None) -> Told | None:
     return Told(good=good, why="" if good else reward.detail)
 
 
+def _answers(recorded: Conversation, stores: Sequence[RunStore], wanted: Collection[int]) -> Iterator[Place]:
+    found = [store.predictions(recorded.id) for store in stores] if wanted else []
+    for decision in decisions(recorded):
+        if decision.index in wanted:
+            one, other = (_answer(of.get(decision.index)) for of in found)
+            yield Place(decision=decision.index, recorded=_recorded(recorded, decision), sides=(one, other))
+
+
+def _answer(found: Prediction | Failure | None) -> Did:
+    if isinstance(found, Prediction):
+        return Did(state="", good=None, lines=tuple(message_lines(found.message)))
+    return Did(state="" if found is None else f"errored: {found.reason}", good=None, lines=())
+
+
+def _recorded(conversation: Conversation, decision: Decision) -> tuple[Line, ...]:
+    return tuple(message_lines(decision.reference, results_of(conversation, decision)))
+
+
 def _sections(recorded: Conversation, sides: Sequence[Alignment]) -> Iterator[Section]:
     for turns in zip(*(side.turns for side in sides), strict=True):
         said = tuple(
@@ -195,7 +230,7 @@ def _places(recorded: Conversation, turns: Sequence[Turn]) -> Iterator[Place]:
         decision = next(row.decision for row in rows if row is not None and row.decision is not None)
         yield Place(
             decision=index,
-            recorded=tuple(message_lines(decision.reference, results_of(recorded, decision))),
+            recorded=_recorded(recorded, decision),
             sides=(_did(rows[0]), _did(rows[1])),
         )
     for at in range(max(len(rest[0]), len(rest[1]))):
