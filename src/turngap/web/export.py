@@ -22,7 +22,7 @@ import msgspec
 
 from turngap.errors import StoreError, UsageError
 from turngap.web import guarding
-from turngap.web.app import Viewer, mount
+from turngap.web.app import PARTS, Part, Viewer, mount
 from turngap.web.caller import Caller
 from turngap.web.routing import Route
 from turngap.web.shelf import Shelf
@@ -54,7 +54,12 @@ Progress = Callable[[int, int], None]
 
 
 def export(
-    shelf: Shelf, folder: Path, *, conversations: int = MOST_CONVERSATIONS, progress: Progress = lambda _a, _b: None
+    shelf: Shelf,
+    folder: Path,
+    *,
+    conversations: int = MOST_CONVERSATIONS,
+    parts: Sequence[Part] = PARTS,
+    progress: Progress = lambda _done, _known: None,
 ) -> Written:
     """Write a copy.
 
@@ -62,6 +67,7 @@ def export(
         shelf: the runs.
         folder: where to; made if it is not there, else empty.
         conversations: most conversations or tasks of each run that have pages of their own.
+        parts: the pages there are.
         progress: is told after each page.
 
     Raises:
@@ -73,7 +79,7 @@ def export(
         if any(folder.iterdir()):
             raise UsageError(f"{folder}: is not empty; name another directory for the copy")
         (folder / "static").mkdir()
-        viewer = mount(shelf, guarding.local(page_key=""), copied=conversations)
+        viewer = mount(shelf, guarding.local(page_key=""), parts, copied=conversations)
         return _Copy(viewer, folder, conversations).write(progress)
     except FileExistsError:
         raise UsageError(f"{folder}: is a file; name a directory for the copy") from None

@@ -18,6 +18,7 @@ import msgspec
 
 from turngap import __version__, jsonio
 from turngap.errors import MissingExtra
+from turngap.metrics.rounding import decimals
 
 try:
     import jinja2
@@ -134,7 +135,7 @@ def address(path: str, **query: Any) -> str:
 
 def percent(value: float | None) -> str:
     """A share as ``63.8``, or a dash where there is none."""
-    return "–" if value is None else f"{100 * value:.1f}"
+    return "–" if value is None else decimals(100 * value)
 
 
 def interval(ci95: Sequence[float] | None) -> str:

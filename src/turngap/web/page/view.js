@@ -20,8 +20,10 @@ const turngap = (() => {
   };
 
   /** Data from an address of this server; throws an Error with one line. `signal` gives the request up. */
-  const get = async (address, signal) =>
-    answered(await fetch(address, { headers: { accept: "application/json" }, signal }));
+  const get = async (address, signal) => {
+    if (isCopy) throw new Error("this is a copy; turngap view has the rest");
+    return answered(await fetch(address, { headers: { accept: "application/json" }, signal }));
+  };
 
   /** Write something. */
   const post = async (address, value) =>
@@ -117,7 +119,7 @@ const turngap = (() => {
   const button = document.getElementById("theme-button");
   const theme = () => root.dataset.theme ?? "system";
   const showTheme = () => {
-    button.textContent = `Theme: ${theme()}`;
+    button.replaceChildren(make("span", { class: "theme-word" }, "Theme: "), theme());
   };
   button.addEventListener("click", () => {
     const next = themes[(themes.indexOf(theme()) + 1) % themes.length];
