@@ -41,6 +41,8 @@ class Opinion(msgspec.Struct, frozen=True, kw_only=True):
 
     protocol: str
     judge: str
+    decision: int | None
+    """None for the conversation as a whole."""
     success: bool | None
     """None where there is no verdict."""
     category: str = ""
@@ -85,6 +87,7 @@ class Opinions:
             return Opinion(
                 protocol=protocol,
                 judge=judge,
+                decision=decision,
                 success=None,
                 category=verdict.kind,
                 rationale=self._ink.some(at, verdict.reason),
@@ -92,6 +95,7 @@ class Opinions:
         return Opinion(
             protocol=protocol,
             judge=judge,
+            decision=decision,
             success=None if protocol == labelling.PROTOCOL else verdict.success,
             category="" if verdict.category == "none" else verdict.category,
             rationale=self._ink.some(at, verdict.rationale),
