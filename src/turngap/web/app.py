@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from turngap.errors import TurngapError, UsageError
-from turngap.web import compare_routes, conversation_routes, explore_routes, label_routes
+from turngap.web import compare_routes, explore_routes, label_routes, run_routes
 from turngap.web.guarding import App, Guard, Security
 from turngap.web.pages import Link, Pages
 from turngap.web.routing import Route, Writer
@@ -26,9 +26,9 @@ Part = Callable[[Shelf, Pages], Sequence[Route]]
 
 PARTS: tuple[Part, ...] = (
     compare_routes.routes,
-    conversation_routes.routes,
     explore_routes.routes,
     label_routes.routes,
+    run_routes.routes,
 )
 """The pages there are, one line for each module."""
 

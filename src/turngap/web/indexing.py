@@ -25,6 +25,7 @@ _INTERVAL = 2.0  # seconds between two looks
 _PAUSE = 0.001  # seconds that others get between two batches
 _RARELY = 10  # publishing takes at most one in so many seconds, ...
 _SOON = 0.5  # ... and happens at most so often
+_BLINK = 0.02  # seconds between two looks of whoever waits
 _STOPPED = "indexing has stopped; start turngap view again, and please report this"
 
 
@@ -58,6 +59,7 @@ class Indexer:
         self._thread = threading.Thread(target=self._work, name=f"index of {run.id}", daemon=True)
         self._stamp: object = None
         self._next = 0.0
+        self._began = 0.0
 
     @property
     def progress(self) -> Progress:
@@ -67,6 +69,7 @@ class Indexer:
 
     def start(self) -> None:
         """Begin, and keep the index up to date until `stop`."""
+        self._began = time.monotonic()
         self._thread.start()
 
     def stop(self) -> None:
@@ -76,8 +79,16 @@ class Indexer:
             self._thread.join()
 
     def wait(self, seconds: float) -> None:
-        """Wait for the first rows, but no longer than that."""
+        """Wait for the first rows, and soon after the start for all of a small run, but no longer than that."""
         self._first.wait(seconds)
+        while not self.progress.complete and not self.progress.problem and time.monotonic() < self._began + seconds:
+            time.sleep(_BLINK)
+
+    def finish(self, seconds: float) -> None:
+        """Wait until everything that is stored is in the index, or it cannot go on."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.progress.complete and not self.progress.problem:
+            time.sleep(_BLINK)
 
     def _work(self) -> None:
         lock: WriterLock | None = None

@@ -153,20 +153,19 @@ class Listing:
 
     def _facet(self, name: str, base: Bits) -> Facet:
         chosen = self.query.chosen(name)
-        counts = {
-            value: (base & held).bit_count() for (facet, value), held in self._columns.sets.items() if facet == name
-        }
-        counts |= {value: 0 for value in chosen if value not in counts}
+        held = {value: bits for (facet, value), bits in self._columns.sets.items() if facet == name}
+        counts = {value: (base & bits).bit_count() for value, bits in held.items()}
+        wanted = [value for value in dict.fromkeys((*held, *chosen)) if counts.get(value) or value in chosen]
         if name in self._columns.protocols:
-            order = [value for value in RESULTS if value in counts]
-            if order == ["none"] and not chosen:
-                order = []
+            # Every protocol that says anything of this run keeps its place, whatever is chosen elsewhere.
+            silent = not held.keys() - {"none"}
+            order = [] if silent and not chosen else [value for value in RESULTS if value in wanted or value in held]
         else:
-            order = sorted(counts, key=lambda value: (value not in chosen, -counts[value], value))
+            order = sorted(wanted, key=lambda value: (value not in chosen, -counts.get(value, 0), value))
         kept = order[: max(_MOST_CHOICES, len(chosen))]
         return Facet(
             name=name,
-            choices=tuple(Choice(value=value, count=counts[value], chosen=value in chosen) for value in kept),
+            choices=tuple(Choice(value=value, count=counts.get(value, 0), chosen=value in chosen) for value in kept),
             hidden=len(order) - len(kept),
         )
 
