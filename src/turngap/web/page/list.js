@@ -84,7 +84,7 @@
     if (row.trial !== null) about.push(` · trial ${row.trial}`);
     if (row.scenario) about.push(" · ", turngap.isolated(row.scenario));
     about.push(` · ${row.length} ${live ? "message" : "decision"}${row.length === 1 ? "" : "s"}`);
-    if (row.first_error !== null) about.push(` · first error at ${row.first_error}`);
+    if (row.first_error !== null) about.push(` · first error at ${live ? "event" : "decision"} ${row.first_error}`);
     if (row.found) {
       const [text, own] = row.found;
       const whose = live ? ["task", "trial"] : ["recording", "model"];
