@@ -112,4 +112,3 @@ def long(decision_count: int, size: int, *, name: str = "long") -> Conversation:
 def recorded(conversation: Conversation) -> list[AssistantMessage]:
     """What a model says that does what was recorded."""
     return [decision.reference for decision in decisions(conversation)]
-

@@ -167,10 +167,10 @@ def test_a_long_conversation_is_quick(tmp_path: Path) -> None:
     ]
     run = sidebyside.run(tmp_path / "run", [long], {"long": answers}, {"long": answers})
     with RunStore.open(run) as store:
-        began = time.perf_counter()
+        began = time.process_time()
         found = view(store, Asked(id="long"))
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
     assert len(list(found.rows())) == 200
     assert not found.evidence
     assert found.whole
-    assert seconds < 3.0  # about 0.5 s on an idle machine
+    assert seconds < 1.0  # about 0.1 s

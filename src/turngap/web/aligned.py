@@ -22,6 +22,7 @@ import msgspec
 from turngap.analysis.walk import Step, Walk, walk
 from turngap.data import (
     Acted,
+    CallVerdict,
     Conversation,
     Decision,
     Message,
@@ -141,6 +142,23 @@ def align(conversation: Conversation, trajectory: Trajectory | None) -> Alignmen
     return msgspec.structs.replace(aligned, first=next(slips, None))
 
 
+def sound(trajectory: Trajectory) -> Trajectory:
+    """The same with one verdict for each call: what another program stored may lack some, and is shown all the same."""
+    events = tuple(
+        msgspec.structs.replace(event, verdicts=_as_many(event))
+        if isinstance(event, Acted) and len(event.verdicts) != len(event.message.calls)
+        else event
+        for event in trajectory.events
+    )
+    return msgspec.structs.replace(trajectory, events=events)
+
+
+def _as_many(event: Acted) -> tuple[CallVerdict, ...]:
+    lacking = len(event.message.calls) - len(event.verdicts)
+    unknown = CallVerdict(accepted=False, detail="no verdict is stored")
+    return (*event.verdicts, *[unknown] * lacking)[: len(event.message.calls)]
+
+
 class _Facts:
     """What a replay says about each decision, wherever it says so."""
 
@@ -197,7 +215,7 @@ def _parts(trajectory: Trajectory | None, counts: Sequence[int]) -> list[list[Ow
     parts: list[list[Own] | None] = []
     at, events = 0, trajectory.events
     for count in counts:
-        if count and not (at < len(events) and isinstance(events[at], Spoken)):
+        if count and at >= len(events):
             parts.append(None)
             continue
         for _ in range(count):
@@ -242,9 +260,9 @@ def _with_rest(turns: tuple[Turn, ...], facts: _Facts) -> tuple[Turn, ...]:
     rest = tuple(
         problem for index, group in facts.problems.items() if index not in facts.decisions for problem in group
     )
-    last = max((at for at, turn in enumerate(turns) if turn.reached), default=None)
-    if not rest or last is None:
+    if not rest or not turns:
         return turns
+    last = max((at for at, turn in enumerate(turns) if turn.reached), default=0)
     row = Row(decision=None, state=State.WRONG, problems=rest)
     turn = msgspec.structs.replace(turns[last], rows=(*turns[last].rows, row))
     return (*turns[:last], turn, *turns[last + 1 :])

@@ -18,7 +18,7 @@ from turngap.data import Conversation, Decision, Failure, Prediction, Source, Tr
 from turngap.metrics.matching import Matcher
 from turngap.protocols import labelling
 from turngap.runs.store import RunStore
-from turngap.web.aligned import Alignment, Row, State, align
+from turngap.web.aligned import Alignment, Row, State, align, sound
 from turngap.web.hearing import Hearing
 from turngap.web.piece import LONGEST, Ink, Message, Text
 from turngap.web.shelf import Unknown
@@ -171,7 +171,7 @@ class _Maker:
     def __init__(self, store: RunStore, conversation: Conversation, asked: Asked, ink: Ink) -> None:
         result = store.trajectory(conversation.id)
         self.store, self.conversation, self.ink, self.result = store, conversation, ink, result
-        self.trajectory = result if isinstance(result, Trajectory) else None
+        self.trajectory = sound(result) if isinstance(result, Trajectory) else None
         self.predictions = store.predictions(conversation.id)
         self.scores: Scores = store.scores_of(conversation.id)
         self.opinions = Opinions(store, conversation.id, self.scores, ink)
