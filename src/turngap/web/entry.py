@@ -34,7 +34,7 @@ from turngap.data.reward import Reward
 from turngap.errors import StoreError
 from turngap.metrics.passk import succeeded
 from turngap.protocols import labelling
-from turngap.runs.store import RunStore
+from turngap.runs.store import DATABASE, RunStore
 
 NONE, PASSED, FAILED, ERRORED, SPOILED = "-", "p", "f", "e", "u"
 """What a protocol says of a unit, in one letter: nothing (yet), a success, a failure, not measured, and for a trial
@@ -178,7 +178,8 @@ def findings(store: RunStore, conversation_id: str) -> tuple[str, ...]:
 
 
 def _damaged(item: str, trial: int, error: StoreError) -> Entry:
-    return Entry(item=item, trial=trial, detail=_line(str(error)), outcome=ERRORED, categories=(Cause.DATA,))
+    line = str(error).rpartition(f"{DATABASE}: ")[2]  # where the run lies is nothing for a browser
+    return Entry(item=item, trial=trial, detail=_line(line), outcome=ERRORED, categories=(Cause.DATA,))
 
 
 def _of_replay(store: RunStore, replay: Trajectory | Failure | None) -> str:
