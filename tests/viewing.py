@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import boats
 import lived
@@ -19,6 +21,8 @@ from turngap.data.task import Scenario
 from turngap.web import guarding
 from turngap.web.guarding import Security
 from turngap.web.shelf import Shelf
+
+T = TypeVar("T")
 
 MODELS = {"weak": "baseline/noisy?p_text=0.9&p_tool=0.6", "strong": "baseline/noisy?p_text=0.9&p_tool=0.95"}
 """Run -> its model: talks alike, calls differently."""
@@ -81,3 +85,60 @@ class Complaints(list[str]):
     def _dialog(self, dialog: Any) -> None:
         self.append(f"dialog: {dialog.message}")
         dialog.dismiss()
+
+
+MEGABYTE = "long " * 200_000
+CONTROLS = "".join(map(chr, [*range(1, 32), *range(0x7F, 0xA0), 0x200B, 0x2028, 0x2029, 0x202E, 0x2066, 0xFEFF]))
+EMOJI = "👩‍👩‍👧‍👦 🏳️‍🌈 🇺🇳 Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢ 𝕏 ﷽"
+CALLS = 500
+"""In one message."""
+
+
+def hostile(folder: Path) -> Path:
+    """A run over conversations that do their worst: hostile ids, texts, argument keys; long, odd and countless ones.
+
+    They are named by what is odd about them, ``long``, ``odd`` and ``many``, or by a hostile text.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    data = folder / "hostile.jsonl"
+    records = [_record(f"{text} {at}", text, text) for at, text in enumerate(reports.HOSTILE)]
+    records += [
+        _record("long", MEGABYTE, MEGABYTE),
+        _record("odd", CONTROLS + EMOJI, EMOJI + CONTROLS),
+        _record("many", "Look all of them up.", "ok", calls=CALLS),
+    ]
+    data.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    replay = ReplayConfig(after_failure="continue")
+    return reports.evaluated(folder / "<b>run", data, "baseline/noisy?p_text=0&p_tool=0.5", replay=replay, seed=1)
+
+
+def _record(name: str, said: str, result: str, calls: int = 1) -> dict[str, Any]:
+    """A conversation of chat-completions JSONL with these texts in all places that data can fill."""
+    tool = {
+        "name": "get_booking",
+        "parameters": {"type": "object", "properties": {"booking_id": {"type": "string"}}, "required": ["booking_id"]},
+    }
+    arguments = {"booking_id": said[:2000], f"key {said[:50]}": [{"deep": said[:50]}]}
+    asked = [
+        {"id": f"c{at}", "type": "function", "function": {"name": "get_booking", "arguments": json.dumps(arguments)}}
+        for at in range(calls)
+    ]
+    return {
+        "id": name,
+        "tools": [{"type": "function", "function": tool}],
+        "messages": [
+            {"role": "system", "content": f"Policy. {said[:2000]}"},
+            {"role": "user", "content": said},
+            {"role": "assistant", "content": None, "tool_calls": asked},
+            *({"role": "tool", "tool_call_id": one["id"], "content": result} for one in asked),
+            {"role": "assistant", "content": f"Found it.\r\n\t{said}"},
+            {"role": "user", "content": "Thanks."},
+            {"role": "assistant", "content": "Bye."},
+        ],
+    }
+
+
+def aside(work: Callable[[], T]) -> T:
+    """Do something in another thread: a browser that is open occupies this one's event loop."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()

@@ -245,6 +245,7 @@
   const ask = async ({ step }) => {
     asked = fields();
     window.history[step ? "pushState" : "replaceState"](null, "", addressOf(asked, 0));
+    before = window.location.search;
     giveUp.abort();
     giveUp = new AbortController();
     pages = new Map([[0, null]]);
@@ -280,7 +281,11 @@
     window.clearTimeout(typing);
     if (fields().toString() !== asked.toString()) ask({ step: true });
   });
-  window.addEventListener("popstate", () => window.location.reload());
+  let before = window.location.search;
+  window.addEventListener("popstate", () => {
+    // A step to a place on the page (the link that skips to the content) is one, too.
+    if (window.location.search !== before) window.location.reload();
+  });
 
   const filters = document.getElementById("filters");
   const filtersButton = document.getElementById("filters-button");
@@ -337,6 +342,7 @@
       window.clearTimeout(settled);
       settled = window.setTimeout(() => {
         window.history.replaceState(null, "", addressOf(asked, Math.min(inSight()[0], Math.max(0, total - 1))));
+        before = window.location.search;
       }, 200);
     },
     { passive: true },

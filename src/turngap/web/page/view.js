@@ -96,6 +96,8 @@ const turngap = (() => {
     }
     const found = known.get(event.key);
     if (!found || typing(event.target)) return;
+    // What has the focus has these keys first: a link is followed, a button pressed.
+    if ((event.key === "Enter" || event.key === " ") && event.target.closest?.("a, button, summary")) return;
     event.preventDefault();
     found.act(event);
   });
