@@ -18,6 +18,7 @@ from turngap.analysis.trial import shown_hats
 from turngap.config import RolloutConfig
 from turngap.data import Figure
 from turngap.errors import TurngapError
+from turngap.report.live_subject import shown as without_folders
 from turngap.runs.store import RunStore, State
 from turngap.web.figures import Figures, Summed
 from turngap.web.indexing import Indexes
@@ -244,7 +245,7 @@ class Desk:
 def _data(store: RunStore) -> str:
     settings = store.settings
     if isinstance(settings, RolloutConfig):
-        return f"{settings.domain} {PurePath(settings.tasks.path).name}"
+        return f"{without_folders(settings.domain)} {PurePath(settings.tasks.path).name}"
     return ", ".join(PurePath(path).name or path for path in settings.data.paths)
 
 

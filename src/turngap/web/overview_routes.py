@@ -23,6 +23,8 @@ from turngap.web.shelf import Shelf
 ADDRESS = "/"
 _PATIENCE = 0.2
 """Seconds that the figures of one run may take before the page comes without them."""
+_WHOLE = 3600.0
+"""The same for a copy, which has one chance."""
 
 
 class Live(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +50,7 @@ def routes(shelf: Shelf, pages: Pages, indexes: Indexes) -> Sequence[Route]:
 
     def page(request: Request) -> Response:
         query = ask(request, Query)
-        found = desk.overview(query, wait=_PATIENCE)
+        found = desk.overview(query, wait=_PATIENCE if pages.copied is None else _WHOLE)
 
         def sorting(name: str) -> dict[str, Any]:
             """Where the heading of a column leads, and how it is sorted now; figures begin with the largest."""
