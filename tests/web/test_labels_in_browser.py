@@ -91,7 +91,7 @@ def test_a_token_opens_the_pages_once(open_page: Callable[..., Any], runs_folder
         page = open_page(f"{address}?token={token}")
         assert page.url == address
         asked: list[Any] = []
-        page.on("request", lambda request: asked.append(request))  # playwright looks into what it is given
+        page.on("request", lambda request: asked.extend([request]))  # playwright looks into what it is given
         page.goto(f"{address}r/r1/label?n=5")
         page.wait_for_load_state("networkidle")
         assert asked and all(token not in str(request.all_headers()) + request.url for request in asked)

@@ -237,10 +237,6 @@ class Desk:
             done, expected = one.count - one.errored, {"turn": decisions, "workflow": whole}.get(one.protocol)
             yield Work(name=f"{one.protocol} by {one.judge}", done=done, errored=one.errored, total=expected)
 
-    def close(self) -> None:
-        """Do not begin anything more."""
-        self._summed.close()
-
 
 def _data(store: RunStore) -> str:
     settings = store.settings
