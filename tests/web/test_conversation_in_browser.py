@@ -229,6 +229,11 @@ def real(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[str
 def test_real_recordings(open_page: Callable[..., Any], real: str) -> None:
     """From conversation to conversation by key, through whatever was recorded: every page opens and says nothing."""
     page = open_page(real + "r/r1/c?id=0-0", **WIDE)
+    for _ in range(60):
+        if page.locator("a[rel=next]").count():
+            break
+        page.wait_for_timeout(500)  # the index is being made
+        page.reload()
     for _ in range(8):
         assert page.locator(".row").count() > 0
         page.keyboard.press("n")

@@ -62,7 +62,10 @@ def test_the_same_seen_from_the_other_side() -> None:
     """What one call lacks, the other has too much."""
     ours, theirs = made(date="May"), made(date="June", seats=2)
     found = turned(differences(ours, theirs, Matcher((), MatchConfig())))
-    assert marks(Ink().call("c", theirs, found)) == [("date", '"June"', "differs", '"May"'), ("seats", "2", "extra", "")]
+    assert marks(Ink().call("c", theirs, found)) == [
+        ("date", '"June"', "differs", '"May"'),
+        ("seats", "2", "extra", ""),
+    ]
 
 
 def test_view_04_arguments_that_cannot_be_read() -> None:

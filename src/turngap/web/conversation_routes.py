@@ -23,11 +23,13 @@ from turngap.web import conversation, trial, walk
 from turngap.web.aligned import State
 from turngap.web.beside import DataOrder, Order, Unit
 from turngap.web.pages import Pages, address
+from turngap.web.piece import LONGEST
 from turngap.web.routing import BadQuery, Route, ask
 from turngap.web.shelf import Run, Shelf, Unknown
 
 _OWN = ("id", "trial", "decision", "evidence", "repair", "at")
 """The fields of these pages; the others are the list's."""
+_LONGEST_IN_COPY = 200_000
 SIGNS = {
     State.RIGHT.value: "✓",
     State.RECOVERED.value: "↻",
@@ -76,6 +78,8 @@ class _Shown:
 
     def __init__(self, shelf: Shelf, pages: Pages, order: Order) -> None:
         self._shelf, self._pages, self._order = shelf, pages, order
+        # In a copy nothing can be fetched later.
+        self._longest = LONGEST if pages.copied is None else _LONGEST_IN_COPY
 
     def one(self, request: Request) -> Response:
         """A conversation, or a trial of a task."""
@@ -83,7 +87,9 @@ class _Shown:
         with run.store() as store:
             if run.kind == "rollout":
                 return self._trial(run, store, query, fields)
-            view = conversation.view(store, conversation.Asked(id=query.id, evidence=query.evidence))
+            view = conversation.view(
+                store, conversation.Asked(id=query.id, evidence=query.evidence), longest=self._longest
+            )
             protocols = [name for name in ("replay", *store.config.protocols) if name != "text"]
             return self._pages.html(
                 "conversation.html.j2",
@@ -107,7 +113,9 @@ class _Shown:
         if run.kind == "rollout":
             raise Unknown("a trial of a live task has no recording to walk through")
         with run.store() as store:
-            view = conversation.view(store, conversation.Asked(id=query.id, evidence=query.evidence))
+            view = conversation.view(
+                store, conversation.Asked(id=query.id, evidence=query.evidence), longest=self._longest
+            )
             walked = walk.both(view.alignment, store.scores_of(query.id))
             steps = {step.decision: step for step in walked.steps}
             fallback = walked.first if walked.first is not None else next(iter(steps), None)
@@ -145,7 +153,7 @@ class _Shown:
         return Response(body, media_type="text/plain; charset=utf-8")
 
     def _trial(self, run: Run, store: RunStore, query: Query, fields: Sequence[tuple[str, str]]) -> Response:
-        view = trial.view(store, trial.Asked(id=query.id, trial=query.trial))
+        view = trial.view(store, trial.Asked(id=query.id, trial=query.trial), longest=self._longest)
         return self._pages.html(
             "trial.html.j2",
             title=f"Task {query.id}, trial {query.trial}",
