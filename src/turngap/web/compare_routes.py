@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -48,7 +49,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 def routes(shelf: Shelf, pages: Pages) -> Sequence[Route]:
     """The one page."""
-    kept = Kept(16)
+    kept = Kept(4)  # each holds a row for every conversation
 
     def compare(request: Request) -> Response:
         query = ask(request, Query)
@@ -65,7 +66,7 @@ def routes(shelf: Shelf, pages: Pages) -> Sequence[Route]:
                 return _page(pages, shown, problem=f"{found.reason}.", forcible=found.forcible)
             return _page(pages, shown, found=found, both=_both(closing, found, first, second, query.id))
 
-    return [Route(path=ADDRESS, handler=compare, copied=("a", "b", "change"))]
+    return [Route(path=ADDRESS, handler=compare, copied=("a", "b", "by", "change"))]
 
 
 def _page(
@@ -113,6 +114,10 @@ def _page(
 
 def _pair(shelf: Shelf, query: Query) -> tuple[Run | None, Run | None]:
     """The two runs that are named; where one is not, the first others of the same kind."""
+    if not query.a and not query.b:
+        alike = next(((a, b) for a, b in combinations(shelf.runs, 2) if a.kind == b.kind), None)
+        if alike is not None:
+            return alike
     first = shelf.get(query.a) if query.a else None
     second = shelf.get(query.b) if query.b else None
     if first is None:

@@ -24,8 +24,6 @@ from turngap.web.shelf import Run
 
 MOST_RUNS = 8
 """Runs that are shown where none were chosen; there are as many colours."""
-PAGE = 50
-"""Conversations of one run that are listed at a time."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from turngap.web import plot
 from turngap.web.chains import AXES, KINDS, LONGEST, Chains, Mix
 from turngap.web.chooser import KINDS as BOUNDS
 from turngap.web.chooser import LEVELS, figure_text
-from turngap.web.explore import MOST_RUNS, PAGE, Explorer, Query
+from turngap.web.explore import MOST_RUNS, Explorer, Query
 from turngap.web.pages import Pages, address
 from turngap.web.routing import BadQuery, Route, ask
 from turngap.web.says import SIDES, Says
@@ -49,7 +49,6 @@ def routes(shelf: Shelf, pages: Pages) -> Sequence[Route]:
             spots=[plot.spots(one.bubbles, one.unit) for one in found.says.talks],
             parts=[part for part in found.says.parts if part.key in query.sides],
             shown={key: title for key, title in _SHOWN.items() if key == "all" or _has(found.says, key)},
-            listed=PAGE,
             chains=found.chains,
             lines=plot.lines(found.chains),
             mixes=_mixes(found.chains),
@@ -71,7 +70,7 @@ def routes(shelf: Shelf, pages: Pages) -> Sequence[Route]:
             link=lambda **changed: _link(query, changed),
         )
 
-    return [Route(path=ADDRESS, handler=explore, copied=())]
+    return [Route(path=ADDRESS, handler=explore, copied=("show",))]
 
 
 def _chosen(shelf: Shelf, ids: str) -> tuple[list[Run], int]:

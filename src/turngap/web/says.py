@@ -28,6 +28,8 @@ SIDES = ("says", "calls", "both", "end")
 """Keys of the parts, in order."""
 BINS = 10
 """Steps of a share in `Bubble`; the step behind them is for shares that are whole."""
+LISTED = 50
+"""Conversations of a run that are named."""
 
 _TITLES = {
     "says": "What it says",
@@ -121,7 +123,9 @@ class Talks(msgspec.Struct, frozen=True, kw_only=True):
     said_good: str
     """What `Corner.said` means, in words."""
     talks: tuple[Talk, ...]
-    """Those that talk better than they call first."""
+    """Those that talk better than they call first, at most `LISTED` of them."""
+    total: int
+    """How many there are."""
     bubbles: tuple[Bubble, ...]
     corners: tuple[Corner, ...]
     """All four, the good side of both first."""
@@ -203,7 +207,8 @@ def talks(one: Opened) -> Talks | None:
         called_by=called_by,
         ended_by=ended_by,
         said_good=f"the texts reach {100 * _HALF:g}% of {said_by} on average" if like else noun,
-        talks=tuple(found),
+        talks=tuple(found[:LISTED]),
+        total=len(found),
         bubbles=tuple(_bubbles(found)),
         corners=tuple(_corners(found, good)),
         aside=len(said.keys() ^ called.keys()),
