@@ -25,9 +25,7 @@ WAIT = 20.0
 def desk(shelf: Shelf, tmp_path: Path) -> Iterator[Desk]:
     """Over the runs `r1` weak, `r2` strong, `r3` boats."""
     indexes = Indexes(tmp_path)
-    found = Desk(shelf, indexes)
-    yield found
-    found.close()
+    yield Desk(shelf, indexes)
     indexes.close()
 
 
@@ -92,7 +90,6 @@ def _line(directory: Path, cache: Path, wait: float = WAIT) -> Line:
                 indexer.finish(WAIT)
         return desk.overview(Query(), wait=wait).grids[0].lines[0]
     finally:
-        desk.close()
         indexes.close()
 
 
@@ -142,7 +139,6 @@ def test_a_run_that_cannot_be_read_is_a_line_with_its_problem(tmp_path: Path) ->
     indexes = Indexes(tmp_path / "cache")
     desk = Desk(shelf, indexes)
     good, gone = desk.overview(Query(), wait=WAIT).grids[0].lines
-    desk.close()
     assert good.figure("replay.completed").n == 1
     assert "no run" in gone.problem
 
@@ -153,27 +149,24 @@ def test_written_figures_are_taken_only_while_they_speak_for_the_run(tmp_path: P
         pass
     run = Shelf.open([tmp_path / "run"]).runs[0]
     summed = Summed()
-    try:
-        with run.store() as store:
-            document = to_document(summarise(store))
-        document["metrics"]["replay.completed"]["value"] = 0.25  # so that it can be told which figures these are
-        time.sleep(0.02)
-        with RunStore.open(run.path) as reader:
-            reader.write_metrics(document)
+    with run.store() as store:
+        document = to_document(summarise(store))
+    document["metrics"]["replay.completed"]["value"] = 0.25  # so that it can be told which figures these are
+    time.sleep(0.02)
+    with RunStore.open(run.path) as reader:
+        reader.write_metrics(document)
 
-        def value(*, running: bool = False) -> float | None:
-            return summed.of(run, running=running, wait=WAIT).metrics["replay.completed"].value
+    def value(*, running: bool = False) -> float | None:
+        return summed.of(run, running=running, wait=WAIT).metrics["replay.completed"].value
 
-        assert value() == 0.25
-        time.sleep(0.02)
-        with RunStore.open(run.path, write=True) as store:
-            store.replace_scores("replay", [scored.replayed("a", False)])
-        assert value() == 0.0
-        assert value(running=True) == 0.25
-        (run.path / METRICS).write_text("{broken")
-        assert value() == 0.0
-    finally:
-        summed.close()
+    assert value() == 0.25
+    time.sleep(0.02)
+    with RunStore.open(run.path, write=True) as store:
+        store.replace_scores("replay", [scored.replayed("a", False)])
+    assert value() == 0.0
+    assert value(running=True) == 0.25
+    (run.path / METRICS).write_text("{broken")
+    assert value() == 0.0
 
 
 def test_the_mark_of_a_line_ignores_progress(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ is what makes counts behind every choice of every filter affordable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -121,13 +121,13 @@ class Columns:
             mask &= column <= most
         return _bits(mask)
 
-    def sorted_by(self, key: str, ids: Sequence[int] = ()) -> npt.NDArray[np.int64]:
+    def sorted_by(self, key: str, ids: Callable[[], Sequence[int]] = tuple) -> npt.NDArray[np.int64]:
         """Places of all units in an order.
 
         Args:
             key: empty for the order of the data; ``id``; one of `NUMBERS`; with ``-`` in front the other way round.
                 Units without the number come last either way, and equals keep the order of the data.
-            ids: for ``id``, the keys of all units in the order of their ids; else not looked at.
+            ids: for ``id``, gives the keys of all units in the order of their ids; else not called.
         """
         order = self._orders.get(key)
         if order is None:
@@ -135,13 +135,13 @@ class Columns:
             self._orders[key] = order
         return order
 
-    def _sorted(self, key: str, ids: Sequence[int], *, backwards: bool) -> npt.NDArray[np.int64]:
+    def _sorted(self, key: str, ids: Callable[[], Sequence[int]], *, backwards: bool) -> npt.NDArray[np.int64]:
         if key in self._values:
             column = self._values[key]
             return np.argsort(-column if backwards else column, kind="stable")
         order = np.arange(self.count)
         if key == "id":
-            places = np.searchsorted(self._numbers, np.asarray(ids, dtype=np.int64))
+            places = np.searchsorted(self._numbers, np.asarray(ids(), dtype=np.int64))
             order = places[places < self.count]
         return order[::-1] if backwards else order
 

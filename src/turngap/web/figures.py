@@ -8,7 +8,6 @@ one; until then it has none. A run that is at work has the figures of its last s
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -18,6 +17,8 @@ from turngap.data import Figure
 from turngap.errors import TurngapError
 from turngap.runs.store import DATABASE, METRICS
 from turngap.web.shelf import Run
+
+_FAILED = "summing up failed; please report this"
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,13 +35,31 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """Why there are none, in one line."""
 
 
+class _Sum:
+    """One run that is being summed up, or has been."""
+
+    def __init__(self, run: Run, stamp: str, turn: threading.Lock) -> None:
+        """Begins as soon as it has its turn."""
+        self.stamp = stamp
+        self.figures = Figures(problem=_FAILED)
+        self.done = threading.Event()
+        # Not of a pool: those are waited for when the process ends.
+        threading.Thread(target=self._work, args=(run, turn), name=f"sums of {run.id}", daemon=True).start()
+
+    def _work(self, run: Run, turn: threading.Lock) -> None:
+        try:
+            with turn:
+                self.figures = _sum(run)
+        finally:
+            self.done.set()
+
+
 class Summed:
     """The figures of all runs of a viewer."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sums")
-        self._known: dict[str, tuple[str, Future[Figures]]] = {}
+        self._lock, self._turn = threading.Lock(), threading.Lock()
+        self._known: dict[str, _Sum] = {}
 
     def of(self, run: Run, *, running: bool, wait: float = 0.0) -> Figures:
         """The figures of a run as it is now.
@@ -55,17 +74,10 @@ class Summed:
             return written or Figures()
         stamp = run.stamp()
         with self._lock:
-            before = self._known.get(run.id)
-            if before is None or before[0] != stamp:
-                before = self._known[run.id] = (stamp, self._pool.submit(_sum, run))
-        try:
-            return before[1].result(wait)
-        except TimeoutError:
-            return Figures(pending=True)
-
-    def close(self) -> None:
-        """Do not begin anything more."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+            known = self._known.get(run.id)
+            if known is None or known.stamp != stamp:
+                known = self._known[run.id] = _Sum(run, stamp, self._turn)
+        return known.figures if known.done.wait(wait) else Figures(pending=True)
 
 
 def _written(run: Run, *, anyhow: bool) -> Figures | None:

@@ -186,10 +186,15 @@ class Index:
         """Of each column the best passage; what the model said itself only where the recording holds nothing."""
         marks = ",".join("?" * len(numbers))
         parts = ", ".join(f"snippet(words, {at}, ?, ?, '…', {_AROUND})" for at in (0, 1))
-        sql = f"SELECT rowid, {parts} FROM words WHERE words MATCH ? AND rowid IN ({marks})"  # noqa: S608 - as above
-        given = (BEGIN_MARK, END_MARK) * 2
+        # One pass over what matches between the outermost rows. Without the plus it would be one for each row, and each
+        # would put together anew what a beginning stands for.
+        sql = (
+            f"SELECT rowid, {parts} FROM words"  # noqa: S608 - numbers and question marks
+            f" WHERE words MATCH ? AND rowid BETWEEN ? AND ? AND +rowid IN ({marks})"
+        )
+        given = (*(BEGIN_MARK, END_MARK) * 2, expression, min(numbers), max(numbers), *numbers)
         found = {}
-        for number, recorded, own in self._read(sql, (*given, expression, *numbers)):
+        for number, recorded, own in self._read(sql, given):
             held = BEGIN_MARK in (recorded or "")
             found[number] = (recorded if held else own or "", not held)
         return found

@@ -1,6 +1,7 @@
 """Keeps indexes of runs up to date in threads of their own, while pages already show what is there.
 
-A thread looks at its run every two seconds; a look at one that has not changed costs a few calls of the file system.
+A thread looks at its run every two seconds as long as somebody asks for the list; a look at a run that has not changed
+costs a few calls of the file system.
 What a pass (`turngap.web.harvest`) has committed is published at once when there was nothing before, and then more
 rarely the longer publishing takes. Two viewers on one run share the file: the first one writes it, the other follows.
 """
@@ -25,6 +26,7 @@ _INTERVAL = 2.0  # seconds between two looks
 _PAUSE = 0.001  # seconds that others get between two batches
 _RARELY = 10  # publishing takes at most one in so many seconds, ...
 _SOON = 0.5  # ... and happens at most so often
+_REST = 30.0  # seconds after which a run that nobody asks for is no longer looked at
 _BLINK = 0.02  # seconds between two looks of whoever waits
 _STOPPED = "indexing has stopped; start turngap view again, and please report this"
 
@@ -56,26 +58,31 @@ class Indexer:
         self._progress = Progress()
         self._ended = threading.Event()
         self._first = threading.Event()
-        self._thread = threading.Thread(target=self._work, name=f"index of {run.id}", daemon=True)
+        self._thread: threading.Thread | None = None
+        self._resting = False
         self._stamp: object = None
         self._next = 0.0
-        self._began = 0.0
+        self._began = self._asked = 0.0
 
     @property
     def progress(self) -> Progress:
         """How far it is now."""
-        died = self._thread.ident is not None and not self._thread.is_alive() and not self._ended.is_set()
-        return Progress(problem=_STOPPED) if died else self._progress
+        alive = self._thread is None or self._thread.is_alive()
+        return self._progress if alive or self._resting or self._ended.is_set() else Progress(problem=_STOPPED)
 
     def start(self) -> None:
-        """Begin, and keep the index up to date until `stop`."""
-        self._began = time.monotonic()
-        self._thread.start()
+        """Begin, or go on, keeping the index up to date until `stop`, or until nobody has called this for a while."""
+        self._asked = time.monotonic()
+        if self._thread is None or not self._thread.is_alive():
+            self._resting = False
+            self._began = self._asked
+            self._thread = threading.Thread(target=self._work, name=f"index of {self._run.id}", daemon=True)
+            self._thread.start()
 
     def stop(self) -> None:
         """End after the batch that is under way."""
         self._ended.set()
-        if self._thread.ident is not None:
+        if self._thread is not None:
             self._thread.join()
 
     def wait(self, seconds: float) -> None:
@@ -103,6 +110,9 @@ class Indexer:
                     return
                 self._first.set()
                 self._ended.wait(_INTERVAL)
+                if time.monotonic() > self._asked + _REST:
+                    self._resting = True
+                    return
         finally:
             self._first.set()
             if lock is not None:
@@ -170,7 +180,7 @@ class Indexes:
             indexer = self._indexers.get(run.id)
             if indexer is None:
                 indexer = self._indexers[run.id] = Indexer(run, self._place)
-                indexer.start()
+            indexer.start()
             return indexer
 
     def known(self, run: Run) -> Indexer | None:

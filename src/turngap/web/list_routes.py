@@ -24,7 +24,7 @@ from turngap.web.query import Query, read
 from turngap.web.routing import Route, ask
 from turngap.web.shelf import Run, Shelf
 
-PATIENCE = 0.4
+PATIENCE = 0.5
 """Seconds that a page waits for the first rows of an index that is just begun."""
 _PAGE = 100  # rows that come with the page, and of one step without scripts
 _WHOLE = 3600.0  # seconds that a copy waits for an index; it has one chance

@@ -148,8 +148,7 @@ class Listing:
             yield "q", self._index.search(self._columns, self._words) if self._words else 0
 
     def _order(self) -> npt.NDArray[np.int64]:
-        ids = self._index.by_id() if self.query.sort.endswith("id") else ()
-        return self._columns.sorted_by(self.query.sort, ids)
+        return self._columns.sorted_by(self.query.sort, self._index.by_id)
 
     def _facet(self, name: str, base: Bits) -> Facet:
         chosen = self.query.chosen(name)

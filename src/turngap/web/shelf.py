@@ -158,4 +158,6 @@ def _stamp(path: Path) -> str:
         found = path.stat()
     except OSError:
         return "-"
+    if not found.st_size:
+        return "-"  # an empty log comes and goes with whoever reads the run
     return f"{found.st_mtime_ns:x}:{found.st_size:x}"
