@@ -150,6 +150,16 @@ def test_figures_to_choose_are_those_measured(shelf: Shelf) -> None:
     assert len(names) == len(set(names))
 
 
+@pytest.mark.parametrize(("metric", "wanted"), [("reward", "pass^1"), ("pass^3", "pass^3")])
+def test_live_trials_end_as_their_gate_wants(shelf: Shelf, metric: str, wanted: str) -> None:
+    """Beside a gate on trials stands the pass^k that it is held against: that of the rule, else pass^1."""
+    with shelf.get("r3").store() as store:
+        choice = choose([Opened(id="r3", label="boats", store=store)], Wish(metric=metric, bound=30.0))
+    (one,) = choice.passed
+    assert one.ended_by == wanted == choice.tables[0].wanted
+    assert one.ended.n
+
+
 def test_figures_in_one_line() -> None:
     """A figure that was not measured is a dash."""
     assert figure_text(NOTHING) == "–"

@@ -31,6 +31,7 @@ FIRST = ("turn.success", "reward.db")
 """Figures that are measured where nothing was chosen."""
 BOUND = 60.0
 _ENDS = ("workflow.success", "replay.completed")
+_OF_TRIALS = ("pass^1",)
 _NONE = "no baseline was chosen"
 
 
@@ -151,12 +152,13 @@ def choose(runs: Sequence[Opened], wish: Wish) -> Choice:
 
 
 def _passed(one: Opened, result: GateResult, end: tuple[WhatIf, RunTrials] | None) -> Passed:
-    names = tuple(f"pass^{k}" for k in range(one.store.rollout.trials, 0, -1)) if one.live else _ENDS
-    ended_by = next((name for name in names if one.figure(name).n), names[0])
+    names = _OF_TRIALS if one.live else _ENDS
     last = None
     if end is not None:
         table, trials = end
+        names = (table.wanted, *names)
         last = next(trial.outcome for trial in trials.trials if trial.metric == table.wanted)
+    ended_by = next((name for name in names if one.figure(name).n), names[0])
     return Passed(
         run=one.id,
         label=one.label,

@@ -15,7 +15,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from turngap.report.compare_table import points, probability
+from turngap.report.compare_table import probability
 from turngap.web import plot
 from turngap.web.changes import SIGNS, TITLES, Change, Changes, Refused, changes, select
 from turngap.web.kept import Kept
@@ -24,6 +24,7 @@ from turngap.web.pages import Pages, address
 from turngap.web.pair import Pair, pair
 from turngap.web.routing import Route, ask
 from turngap.web.shelf import Run, Shelf, Unknown
+from turngap.web.signed import from_to, points
 
 ADDRESS = "/compare"
 PAGE = 100
@@ -105,6 +106,7 @@ def _page(
         signs=SIGNS,
         most=PAGE,
         points=points,
+        from_to=from_to,
         probability=probability,
         Change=Change,
         **shown,

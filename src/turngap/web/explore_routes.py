@@ -23,6 +23,7 @@ from turngap.web.pages import Pages, address
 from turngap.web.routing import BadQuery, Route, ask
 from turngap.web.says import SIDES, Says
 from turngap.web.shelf import Run, Shelf
+from turngap.web.signed import from_to, points
 
 ADDRESS = "/explore"
 _SHOWN = {"all": "Everything", "says": "What it says", "calls": "What it calls", "both": "Both in one number"}
@@ -64,7 +65,8 @@ def routes(shelf: Shelf, pages: Pages) -> Sequence[Route]:
             series=plot.SERIES,
             interval_of=plot.interval,
             figure_text=figure_text,
-            points=_points,
+            points=points,
+            from_to=from_to,
             needs=_needs,
             number=_number,
             link=lambda **changed: _link(query, changed),
@@ -113,14 +115,6 @@ def _link(query: Query, changed: dict[str, Any]) -> str:
     }
     query_text = address(ADDRESS, **fields)
     return f"{query_text}#{anchor}" if anchor else query_text
-
-
-def _points(value: float | None) -> str:
-    """A difference of fractions as points with a sign."""
-    if value is None:
-        return "–"
-    digits = decimals(100 * abs(value))
-    return digits if not float(digits) else f"{'+' if value > 0 else '−'}{digits}"
 
 
 def _number(value: float) -> str:
