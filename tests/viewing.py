@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import boats
 import lived
+import pytest
 import reports
 
 from turngap import samples
@@ -142,3 +143,14 @@ def aside(work: Callable[[], T]) -> T:
     """Do something in another thread: a browser that is open occupies this one's event loop."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
+
+
+def violations(page: Any) -> list[str]:
+    """What axe finds serious or worse."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
+    found = axe.Axe().run(page).response["violations"]
+    return [
+        f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}"
+        for one in found
+        if one["impact"] in ("serious", "critical")
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from viewing import violations
 
 pytestmark = pytest.mark.slow
 
@@ -26,17 +27,6 @@ PAGES = {
 """What it shows -> its address."""
 _every_page = pytest.mark.parametrize("address", PAGES.values(), ids=PAGES)
 _LIGHT, _DARK = "rgb(251, 251, 249)", "rgb(18, 22, 29)"
-
-
-def violations(page: Any) -> list[str]:
-    """What axe finds serious or worse."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed")
-    found = axe.Axe().run(page).response["violations"]
-    return [
-        f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 def _settled(page: Any) -> Any:

@@ -25,7 +25,7 @@ from turngap.web import guarding
 from turngap.web.app import PARTS, Part, Viewer, mount
 from turngap.web.caller import Caller
 from turngap.web.routing import Route
-from turngap.web.shelf import Shelf
+from turngap.web.shelf import Run, Shelf
 
 MOST_CONVERSATIONS = 100
 """Of each run, unless told otherwise."""
@@ -80,7 +80,7 @@ def export(
             raise UsageError(f"{folder}: is not empty; name another directory for the copy")
         (folder / "static").mkdir()
         viewer = mount(shelf, guarding.local(page_key=""), parts, copied=conversations)
-        return _Copy(viewer, folder, conversations).write(progress)
+        return _Copy(viewer, shelf.runs, folder, conversations).write(progress)
     except FileExistsError:
         raise UsageError(f"{folder}: is a file; name a directory for the copy") from None
     except OSError as error:
@@ -90,11 +90,12 @@ def export(
 class _Copy:
     """One copy in the making."""
 
-    def __init__(self, viewer: Viewer, folder: Path, conversations: int) -> None:
+    def __init__(self, viewer: Viewer, runs: Sequence[Run], folder: Path, conversations: int) -> None:
         self._viewer = viewer
         self._folder = folder
         self._most = conversations
         self._routes = [(_pattern(route), route) for route in viewer.routes if route.copied is not None]
+        self._lists = [f"/r/{run.id}" for run in runs]
         self._files: dict[str, str] = {"/": _FIRST}
         """Address, reduced to what tells pages apart -> file."""
         self._kept: set[tuple[str, str]] = set()
@@ -104,7 +105,9 @@ class _Copy:
         self._assets: set[str] = set()
 
     def write(self, progress: Progress) -> Written:
-        waiting = deque(["/"])
+        # The lists come first: theirs are the conversations that have pages, not those that another page names.
+        waiting = deque(["/", *filter(None, map(self._reduced, self._lists))])
+        self._files |= {address: _file_name(address) for address in waiting if address != "/"}
         done = 0
         with Caller(self._viewer.app) as caller:
             while waiting:
