@@ -164,7 +164,8 @@ class Sides:
             )
             for place, call in enumerate(event.message.calls)
         ]
-        return self._ink.message(f"e{at}", event.message, calls, event=at, mark="put in from the recording")
+        mark = "" if calls else "put in from the recording"
+        return self._ink.message(f"e{at}", event.message, calls, event=at, mark=mark)
 
 
 def paired(calls: Sequence[ToolCall], others: Sequence[ToolCall], matcher: Matcher) -> list[ToolCall | None]:
