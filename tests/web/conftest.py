@@ -88,6 +88,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
 
     def opening(address: str, *, phone: bool = False, **context: Any) -> Any:
         page = browser.new_context(**(PHONE if phone else {}), **context).new_page()
+        page.set_default_timeout(120_000)  # other work may have the machine
         page.complaints = viewing.Complaints()
         page.complaints.watch(page, "/".join(address.split("/")[:3]))
         opened.append(page)

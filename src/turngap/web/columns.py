@@ -105,11 +105,15 @@ class Columns:
         """The units with these keys, as far as they are here."""
         if not self.count or not numbers:
             return 0
-        wanted = np.asarray(numbers, dtype=np.int64)
-        places = np.minimum(np.searchsorted(self._numbers, wanted), self.count - 1)
         mask = np.zeros(self.count, dtype=bool)
-        mask[places[self._numbers[places] == wanted]] = True
+        mask[self._places(np.asarray(numbers, dtype=np.int64))] = True
         return _bits(mask)
+
+    def _places(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Where the units with these keys stand, in that order, without those that are not here."""
+        places = np.minimum(np.searchsorted(self._numbers, wanted), self.count - 1)
+        found: npt.NDArray[np.int64] = places[self._numbers[places] == wanted]
+        return found
 
     def between(self, name: str, least: float | None, most: float | None) -> Bits:
         """The units whose number of that name lies in a range, both ends included."""
@@ -140,9 +144,8 @@ class Columns:
             column = self._values[key]
             return np.argsort(-column if backwards else column, kind="stable")
         order = np.arange(self.count)
-        if key == "id":
-            places = np.searchsorted(self._numbers, np.asarray(ids(), dtype=np.int64))
-            order = places[places < self.count]
+        if key == "id" and self.count:
+            order = self._places(np.asarray(ids(), dtype=np.int64))
         return order[::-1] if backwards else order
 
     def window(self, held: Bits, order: npt.NDArray[np.int64], start: int, count: int) -> list[int]:
