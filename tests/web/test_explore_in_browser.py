@@ -200,7 +200,7 @@ def airline(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             data=DataConfig(
                 paths=(str(shared / "tau-bench" / "gpt-4o-airline-tasks-00-24.json"),),
                 tools=str(shared / "tau-bench" / "airline-tools.json"),
-                limit=40,
+                limit=25,
             ),
             model=ModelConfig(spec=f"baseline/noisy?p_text={p_text}&p_tool=0.7"),
             replay=ReplayConfig(after_failure="continue"),
