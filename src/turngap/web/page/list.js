@@ -12,6 +12,7 @@
   const MARGIN = 12; // rows that exist above and below those in sight
   const MOST = 30_000_000; // pixels that a page can be high in every browser
   const INTERVAL = 2000;
+  const SOON = 250; // between looks until the first rows are there
   const NAMES = { "-": "none", p: "passed", f: "failed", e: "errored", u: "user" };
   const SIGNS = { none: "·", passed: "✓", failed: "✗", errored: "!", user: "∅" };
   const WORDS = { none: "no result", passed: "passed", failed: "failed", errored: "errored", user: "spoiled by the user" };
@@ -368,7 +369,7 @@
         if (error.name !== "AbortError") document.getElementById("building").textContent = error.message;
       }
     }
-    window.setTimeout(watch, INTERVAL);
+    window.setTimeout(watch, list.dataset.working && !pages.get(0)?.length ? SOON : INTERVAL);
   };
 
   // ---- beginning: what the server has put there becomes the first rows
@@ -379,5 +380,5 @@
   measure();
   if (start > 0) window.scrollTo(0, top() + start * height);
   fill();
-  window.setTimeout(watch, INTERVAL);
+  window.setTimeout(watch, total ? INTERVAL : SOON);
 })();
