@@ -288,7 +288,7 @@ def measure_browser(directory: Path) -> bool:
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         for what in ("first of all", "again"):
             page.goto(f"{address}r/r1")
-            page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length > 0")
+            page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length > 0")
             paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
             good &= told(f"browser: first contentful paint, {what}", paint, WANTED_PAINT)
             page.wait_for_selector("#units a")

@@ -46,7 +46,7 @@ def shows(page: Any, wanted: int) -> None:
     page.wait_for_function(
         "wanted => Number(document.getElementById('total').textContent.replace(',', '')) === wanted", arg=wanted
     )
-    page.wait_for_function("!document.querySelector('#units .waiting')")
+    page.wait_for_function("() => !document.querySelector('#units .waiting')")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_sec_07_found_words_are_text(open_page: Callable[..., Any], tmp_path: Pa
         page = opened(open_page, f"{address}r/r1")
         page.fill("#q", "ship")
         page.wait_for_selector("#units mark")
-        page.wait_for_function("!document.querySelector('#units .waiting')")
+        page.wait_for_function("() => !document.querySelector('#units .waiting')")
         assert page.locator(".title").first.inner_text() == text
         assert "<img src=x onerror=alert(1)> ship" in page.locator(".about").first.inner_text()
         assert page.locator("main img").count() == 0
@@ -135,7 +135,7 @@ def test_orders(open_page: Callable[..., Any], viewer: str) -> None:
     page = opened(open_page, f"{viewer}r/r1")
     page.select_option("#sort", "-length")
     page.wait_for_url("**sort=-length")
-    page.wait_for_function("document.querySelector('#units .about').textContent.includes('18 decisions')")
+    page.wait_for_function("() => document.querySelector('#units .about').textContent.includes('18 decisions')")
     lengths = [int(re.findall(r"(\d+) decisions", text)[0]) for text in page.locator("#units .about").all_inner_texts()]
     assert lengths == sorted(lengths, reverse=True)
 
@@ -159,7 +159,7 @@ def test_the_list_is_walked_by_keys(open_page: Callable[..., Any], viewer: str) 
     page.wait_for_url("**/c?id=*")
     page.go_back()
     page.wait_for_url(listed)
-    page.wait_for_function("window.scrollY > 300")
+    page.wait_for_function("() => window.scrollY > 300")
 
 
 def test_filters_fold_on_a_phone(open_page: Callable[..., Any], viewer: str) -> None:
@@ -193,7 +193,7 @@ def test_of_many_rows_only_those_in_sight_exist(open_page: Callable[..., Any], m
     assert page.locator("#units li").last.get_attribute("aria-posinset") == str(MANY)
     assert page.locator("#units li").count() < 60
     middle = opened(open_page, f"{many}r/r1?at=1500")
-    middle.wait_for_function("!document.querySelector('#units .waiting')")
+    middle.wait_for_function("() => !document.querySelector('#units .waiting')")
     box = middle.locator('#units li[aria-posinset="1501"]').bounding_box()
     assert -60 <= box["y"] <= 120
 
@@ -230,7 +230,7 @@ def test_a_run_that_grows_is_followed(open_page: Callable[..., Any], tmp_path: P
 def test_the_overview_is_sorted_and_filtered(open_page: Callable[..., Any], viewer: str) -> None:
     """By links and choices, all in the address; keys go from run to run."""
     page = open_page(viewer, viewport=DESK)
-    page.wait_for_function("!document.getElementById('runs').dataset.working")
+    page.wait_for_function("() => !document.getElementById('runs').dataset.working")
     heading = page.get_by_role("columnheader", name="exact").get_by_role("link")
     heading.click()
     page.wait_for_url("**sort=-strict.exact")

@@ -283,6 +283,11 @@
     if (fields().toString() !== asked.toString()) ask({ step: true });
   });
   let before = window.location.search;
+  form.elements.q.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.preventDefault(); // which would empty the field: it leads back to the rows instead
+    event.target.blur();
+  });
   window.addEventListener("popstate", () => {
     // A step to a place on the page (the link that skips to the content) is one, too.
     if (window.location.search !== before) window.location.reload();
