@@ -83,14 +83,17 @@
     item.querySelector(".title").textContent = row.title || row.item;
     const about = [];
     if (row.trial !== null) about.push(` · trial ${row.trial}`);
-    if (row.scenario) about.push(" · ", turngap.isolated(row.scenario));
-    about.push(` · ${row.length} ${live ? "message" : "decision"}${row.length === 1 ? "" : "s"}`);
-    if (row.first_error !== null) about.push(` · first error at ${live ? "event" : "decision"} ${row.first_error}`);
     if (row.found) {
+      // There is room for one of both: why the row is here, or what it is like.
       const [text, own] = row.found;
       const whose = live ? ["task", "trial"] : ["recording", "model"];
       about.push(` · ${whose[Number(own)]}: `, turngap.make("bdi", {}, ...passage(text)));
-    } else if (row.detail) about.push(" · ", turngap.isolated(row.detail));
+    } else {
+      if (row.scenario) about.push(" · ", turngap.isolated(row.scenario));
+      about.push(` · ${row.length} ${live ? "message" : "decision"}${row.length === 1 ? "" : "s"}`);
+      if (row.first_error !== null) about.push(` · first error at ${live ? "event" : "decision"} ${row.first_error}`);
+      if (row.detail) about.push(" · ", turngap.isolated(row.detail));
+    }
     item.querySelector(".about").append(turngap.isolated(row.item), ...about);
     item.querySelector(".outcomes").append(
       ...protocols.map((protocol, at) => {
