@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,15 +51,14 @@ def test_a_copy_is_read_by_links(first: Any) -> None:
     assert first.url.endswith("/index.html")
 
 
-def test_what_is_not_there_leads_nowhere(open_page: Callable[..., Any], copy: Path) -> None:
+def test_what_is_not_there_leads_nowhere(copy: Path) -> None:
     """The sixth conversation names a seventh that the copy does not hold; no link of any page is broken."""
-    for file in copy.glob("*.html"):
-        page = open_page(file.as_uri(), java_script_enabled=False)
-        links = page.evaluate("[...document.querySelectorAll('a[href]')].map(one => one.getAttribute('href'))")
-        for link in links:
+    files = list(copy.glob("*.html"))
+    assert len(files) > 40
+    for file in files:
+        for link in re.findall(r'<a\b[^>]*?\shref="([^"]*)"', file.read_text(encoding="utf-8")):
             name = link.partition("#")[0]
             assert not name or (copy / name).is_file(), (file.name, link)
-        page.close()
 
 
 def test_a_list_is_narrowed_down_without_a_server(first: Any) -> None:
