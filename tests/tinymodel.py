@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from turngap.data import AssistantMessage, Conversation, ToolCall, ToolMessage, ToolSpec, UserMessage
 from turngap.models import hub
 from turngap.training import exchange, making, vocabulary
+from turngap.training.base import Base
 
 SPEC = "new:qwen3?hidden=32&layers=2&heads=2&vocabulary=384"
 
@@ -53,10 +55,10 @@ def talk(number: int) -> Conversation:
     )
 
 
-def examples(directory: Path, count: int = 6) -> Path:
+def examples(directory: Path, talks: int = 6, **settings: Any) -> Path:
     """A set of examples from so many conversations, one of them or so to validate."""
-    options = making.Options(validation=0.3)
-    made = making.make(map(talk, range(count)), options)
+    options = making.Options(**{"validation": 0.3, **settings})
+    made = making.make(map(talk, range(talks)), options)
     exchange.write(directory, made, exchange.Manifest(options=options, sources=("boats",), counts=made.counts()))
     return directory
 
@@ -91,3 +93,16 @@ def saved(directory: Path, *, seed: int = 0, layers: int = 2, **settings: Any) -
     library.Qwen3ForCausalLM(config).save_pretrained(directory)
     made.save_pretrained(directory)
     return directory
+
+
+def leaky(loaded: Base) -> Base:
+    """The base as a model whose sequences see each other in a row: a mask of ones hides where one begins."""
+    torch = pytest.importorskip("torch")
+    kind: Any = type(loaded.model)
+
+    class Leaky(kind):  # type: ignore[misc]
+        def forward(self, input_ids: Any, attention_mask: Any = None, **settings: Any) -> Any:
+            del attention_mask
+            return super().forward(input_ids, attention_mask=torch.ones_like(input_ids), **settings)
+
+    return msgspec.structs.replace(loaded, model=Leaky(loaded.model.config))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from turngap.models.templating import OURS
+from turngap.models.turns import CHATML
 
 _LINES = (
     "Please move BK-1042 to 2 May. It is for two people on 30 April. Shall I move it to 2 May? Yes.",
@@ -51,7 +51,7 @@ def family(name: str) -> Any:
     """A tokenizer of a family, with its template; skips the test where transformers or trl are not installed."""
     made = marked(*FAMILIES[name][:3])
     template = FAMILIES[name][3]
-    made.chat_template = trl_template(template) if template else OURS.read_text(encoding="utf-8")
+    made.chat_template = trl_template(template) if template else CHATML.source()
     return made
 
 

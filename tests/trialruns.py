@@ -46,13 +46,14 @@ def trial_run(
     trials: int | None = None,
     audit: Marks | None = None,
     criteria: Mapping[str, Criteria] | None = None,
+    model: str = "openai/pelican",
 ) -> RunStore:
     """An open, finished run with these scores; trials of `marks` that took place have an empty trajectory."""
     scenarios, criteria = scenarios or {}, criteria or {}
     config = RolloutConfig(
         domain="boats",
         tasks=TaskConfig(path="tasks.json"),
-        model=ModelConfig(spec="openai/pelican"),
+        model=ModelConfig(spec=model),
         trials=trials or max(map(len, marks.values())),
         audit=AuditConfig(user=ModelConfig(spec="llm/openai/heron")) if audit else None,
     )

@@ -62,8 +62,8 @@ class ModelConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """Which model, and how it is asked."""
 
     spec: str
-    """``openai/NAME``, ``local/smollm2``, ``local/FILE.gguf``, ``hf/FOLDER``, ``baseline/NAME?key=value``,
-    ``recorded/FILE``."""
+    """``openai/NAME``, ``local/NAME``, ``local/FILE.gguf``, ``hf/FOLDER``, ``baseline/NAME?key=value``,
+    ``recorded/FILE``, ``corrected/SPEC``."""
     base_url: str | None = None
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the environment variable that holds the key; the key itself is never stored."""

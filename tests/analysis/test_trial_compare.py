@@ -89,3 +89,15 @@ def test_trials_and_conversations_do_not_compare(tmp_path: Path) -> None:
     kinds = r"holds tasks and .* holds conversations"
     with trial_run(tmp_path / "a", _GOOD) as live, recorded as other, pytest.raises(UsageError, match=kinds):
         compare([live, other])
+
+
+def test_that_the_reference_took_over_is_a_note(tmp_path: Path) -> None:
+    """Of the run in which it did, by name."""
+    with (
+        trial_run(tmp_path / "a", _BAD) as old,
+        trial_run(tmp_path / "b", _GOOD, model="corrected/openai/pelican") as new,
+    ):
+        new.set_note("recovered", {"trials": 60, "differed": 40, "recovered": 40})
+        notes = compare([old, new]).notes
+    (said,) = (note for note in notes if "took over" in note)
+    assert said.startswith("corrected/openai/pelican: the reference agent took over: in 40 of 60 trials")

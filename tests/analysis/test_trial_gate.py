@@ -130,3 +130,13 @@ def test_a_drop_of_user_errors_is_no_harm() -> None:
     """Fewer user errors are better, so a rule on their drop is a mistake that is refused."""
     with pytest.raises(DataError, match="less is better"):
         parse(_rules('metric = "user_error[general]"\nmax_drop = 0.1'))
+
+
+def test_that_the_reference_took_over_is_a_note(tmp_path: Path) -> None:
+    """A gate rules on what it is given, and says whose figures they are."""
+    with trial_run(tmp_path / "run", _MANY, model="corrected/openai/pelican") as store:
+        result = evaluate(parse(_rules('metric = "pass^1"\nmin = 0.5')), store)
+    assert result.exit_code == 0
+    assert result.notes[0] == (
+        "the reference agent takes over where the model errs; this says nothing about the model alone"
+    )

@@ -114,10 +114,83 @@ def test_on_a_terminal_the_line_is_redrawn_and_taken_away() -> None:
     for _ in range(3):
         progress.advance()
     progress.refresh()
-    progress.note("one thing")
     progress.close()
     assert "3/3" in stream.getvalue()
     assert stream.getvalue().rstrip().splitlines()[-1].strip().endswith("took 0 s, 0 errored")
+
+
+def test_a_stage_that_is_over_is_told_before_what_comes_next() -> None:
+    """Its last line stands before a note, and has the time up to its last unit; a note amid a stage ends nothing."""
+    clock = _Clock()
+    stream = io.StringIO()
+    progress = Terminal(stream, clock)
+    progress.stage("floors", 2)
+    clock.now += 5
+    progress.advance()
+    progress.note("in between")
+    clock.now += 5
+    progress.advance()
+    clock.now += 1200
+    progress.note("stage training: runs/x")
+    progress.stage("training", 0)
+    progress.close()
+    assert stream.getvalue().splitlines() == [
+        "in between",
+        "floors 2/2, 0.2/s, took 10 s, 0 errored",
+        "stage training: runs/x",
+    ]
+
+
+def test_a_stage_that_ends_early_says_how_far_it_came() -> None:
+    """No time is left where nothing more comes; a stage without name only ends the one before."""
+    clock = _Clock()
+    stream = io.StringIO()
+    progress = Terminal(stream, clock)
+    progress.stage("explorations", 2000)
+    clock.now += 30
+    for _ in range(25):
+        progress.advance()
+    progress.stage("", 0)
+    clock.now += 60
+    progress.refresh()
+    progress.note("stage train-teacher: runs/x")
+    progress.close()
+    assert stream.getvalue().splitlines() == [
+        "explorations 25/2000, 0.8/s, stopped after 30 s, 0 errored",
+        "stage train-teacher: runs/x",
+    ]
+
+
+def test_a_stage_without_units_is_said_once_in_a_pipe() -> None:
+    """However long it lasts."""
+    clock = _Clock()
+    stream = io.StringIO()
+    progress = Terminal(stream, clock)
+    progress.stage("loading local/smollm2", 0)
+    for _ in range(600):
+        clock.now += 0.2
+        progress.refresh()
+    progress.close()
+    assert stream.getvalue() == "loading local/smollm2 ...\n"
+
+
+def test_after_the_end_nothing_is_shown() -> None:
+    """An interrupt has the last word, whatever work that is under way still tells."""
+    for stream in (io.StringIO(), _Tty()):
+        progress = Terminal(stream)
+        progress.stage("predict", 3)
+        progress.advance()
+        progress.end()
+        said = stream.getvalue()
+        assert "predict 1/3" in said
+        progress.advance()
+        progress.note("one thing")
+        progress.waiting(3.0, "busy")
+        progress.stage("replay", 1)
+        progress.advance()
+        progress.refresh()
+        progress.close()
+        assert stream.getvalue() == said
 
 
 def test_notes_are_said_once() -> None:

@@ -170,6 +170,20 @@ def test_an_agent_behind_a_server_serves_a_user_behind_another(
         (["--context-length", "0"], "model.context_length is at least 1"),
         (["--max-errored", "-1"], "--max-errored"),
         (["--max-user-errors", "-1"], "--max-user-errors"),
+        (["--model", "corrected/"], "'corrected/' names no model to correct"),
+        (["--model", "corrected/recorded/nowhere.jsonl"], "a recorded model holds predictions on recorded history"),
+        (["--model", "recorded/nowhere.jsonl"], "holds predictions on gold history and cannot act in a live domain"),
+        (["--model", "corrected/", "--tasks", "missing.json"], "missing.json: cannot be read: No such file"),
+        (["--keep-recoveries", "r.jsonl"], "kept of runs of corrected/MODEL, and this one is of baseline/reference"),
+        (
+            ["--model", "corrected/baseline/nothing", "--keep-recoveries", "no/r.jsonl"],
+            "--keep-recoveries no/r.jsonl: there is no folder no",
+        ),
+        (
+            ["--model", "corrected/baseline/nothing", "--keep-recoveries", "k", "--keep-successful", "./k"],
+            "--keep-successful and --keep-recoveries both name k",
+        ),
+        (["--keep-successful", "."], "--keep-successful .: is a folder; name a file"),
     ],
 )
 def test_wrong_usage_is_one_line(tasks: Path, tmp_path: Path, capsys: Any, options: list[str], saying: str) -> None:
@@ -420,3 +434,38 @@ def test_a_trial_that_the_user_spoiled_is_not_kept(
         "kept": 0, "valid": 0, "rate": None, "user_errors": 1, "errored": 0,
     }  # fmt: skip
     assert kept.read_text(encoding="utf-8") == ""
+
+
+def test_recoveries_become_training_conversations(tasks: Path, tmp_path: Path, capsys: Any) -> None:
+    """Corrections and recoveries in a file that reads back, counts in both outputs, and a caveat before the figures."""
+    kept, model = tmp_path / "r.jsonl", "corrected/baseline/noisy?p_tool=0&p_text=1"
+    assert _rollout(tasks, tmp_path / "run", "--keep-recoveries", str(kept), "--json", model=model) == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert document["n"]["trials"] == 3, "one trial of each task, as without"
+    assert document["recoveries"] == {"file": str(kept), "trials": 3, "differed": 3, "recovered": 3}
+    assert f"corrections 3, recoveries 3, of 3 trials: {kept}" in captured.err
+    found = list(formats.read(DataConfig(paths=(str(kept),))))
+    assert sorted(one.id for one in found) == sorted(
+        f"move-{task}.0.{kind}" for task in (1, 2, 3) for kind in ("corrected", "recovered")
+    )
+    assert document["caveat"] == document["notes"][0]
+    assert document["caveat"].startswith("the reference agent took over: in 3 of 3 trials a decision of the model was")
+    assert execute(["score", str(tmp_path / "run")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.index("this says nothing about the model alone") < shown.index("pass^1")
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [("openai/m", True), ("corrected/openai/m", True), ("corrected/baseline/reference", False)],
+)
+def test_copies_are_expected_of_models_that_are_asked(
+    tasks: Path, tmp_path: Path, chat_server: Start, capsys: Any, model: str, told: bool
+) -> None:
+    """At temperature 0, of a server's model, corrected or not; a baseline has dice of its own for each trial."""
+    server = chat_server(lambda *_: text("Is there anything else that I can do for you?"))
+    there = ("--base-url", server.url, "--trials", "2", "--json", "--max-user-errors", "9")
+    assert _rollout(tasks, tmp_path / "run", *there, model=model) == 0
+    notes = " ".join(_document(capsys)["notes"])
+    assert ("trials of a task tend to be copies" in notes) is told

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,8 +16,6 @@ import pytest
 import tinymodel
 
 from turngap.cli.main import execute
-from turngap.cli.train import TrainingTerminal
-from turngap.training.moment import Moment
 
 _SETTINGS = ("lora=false", "epochs=2", "batch=2", "precision=fp32", "learning_rate=0.005", "save=2")
 
@@ -72,6 +70,21 @@ def test_a_preview_trains_nothing(examples: Path, tmp_path: Path, capsys: Any) -
     assert not (tmp_path / "out" / "model").exists()
 
 
+def test_a_preview_says_what_was_drawn_how_often(tmp_path: Path, capsys: Any) -> None:
+    """Whole conversations of a mix, each decision with how often it is learnt; for TRL examples one by one."""
+    tinymodel.require()
+    drawn = tinymodel.examples(tmp_path / "set", 5, mix="tools", count=40, validation=0)
+    assert execute(_arguments(drawn, tmp_path / "out", "--preview", "1", "--set", "whole=true")) == 0
+    shown = capsys.readouterr()
+    assert re.search(r"^--- trained: .* tokens, learnt \d times$", shown.out, re.MULTILINE)
+    assert "one sequence for each decision" not in shown.err
+    more = ["--preview", "1", "--set", "whole=true", "--engine", "trl"]
+    assert execute(_arguments(drawn, tmp_path / "out", *more)) == 0
+    shown = capsys.readouterr()
+    assert not re.search(r"learnt \d times", shown.out)
+    assert "one sequence for each decision: a decision was drawn" in shown.err
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -108,17 +121,6 @@ def test_another_training_does_not_take_its_place(examples: Path, tmp_path: Path
     assert execute(_arguments(examples, tmp_path / "out", "--seed", "3")) == 2
     assert "another base, recipe or data set" in capsys.readouterr().err
     assert (tmp_path / "out" / "model" / "model.safetensors").read_bytes() == before
-
-
-def test_the_line_of_progress_says_what_matters() -> None:
-    """Step of steps, loss, validation, speed and time left, by the steps of this process."""
-    terminal = TrainingTerminal(stream=io.StringIO())
-    moment = Moment(
-        step=6, steps=10, epoch=1.2, loss=0.5, validation=0.75, learning_rate=0.1, tokens_per_second=120.0, seconds=30.0
-    )
-    terminal.tell(moment)
-    assert terminal.line() == "training 6/10, loss 0.500, validation 0.750, 120 tokens/s, 2 min 00 s left"
-    assert terminal.where == "6 of 10 done (training)"
 
 
 def _start(examples: Path, output: Path, *more: str) -> subprocess.Popen[str]:

@@ -18,7 +18,8 @@ from turngap.grading.grader import RewardGrader
 from turngap.live import Place, Played
 from turngap.metrics.passk import mean_pass_hat_k
 from turngap.models import Request, Seat, build
-from turngap.models.live_baseline import REFUSAL
+from turngap.models.course import REFUSAL
+from turngap.models.live_baseline import advice, departures
 from turngap.users.scripted import ScriptedSimulator
 
 WANTED = "2031-05-02"
@@ -205,6 +206,24 @@ def test_noisy_with_certainty_is_the_reference_and_without_it_always_fails() -> 
         call.name for event in failed.trajectory.events if isinstance(event, Acted) for call in event.message.calls
     ]
     assert calls == ["move_booking_unknown"]
+
+
+def test_advice_in_its_own_conversation_is_what_the_reference_did() -> None:
+    """At each decision, and no decision departs from it; a fact that is left out is no departure, an error is one."""
+    tools = tuple(tool.spec for tool in DOMAIN.tools)
+    for one in (task(1), _quiet(), _marked(2, changes=2, fact=True)):
+        messages = _play(one).trajectory.messages()
+        for index, message in enumerate(messages):
+            if isinstance(message, AssistantMessage):
+                assert advice(one, tools, messages[:index]) == message
+        assert not any(departures(one, tools, messages))
+    silent = _play(_quiet(), "baseline/noisy?p_text=0").trajectory.messages()
+    assert list(departures(_quiet(), tools, silent)) == [False, False, False]
+    failed = _play(_marked(2, changes=2, fact=False), "baseline/noisy?p_tool=0").trajectory.messages()
+    calls = [
+        index for index, departs in enumerate(departures(_marked(2, changes=2, fact=False), tools, failed)) if departs
+    ]
+    assert calls[0] == 2, "question, proposal, then the first wrong call"
 
 
 def test_doing_nothing_closes_at_once() -> None:

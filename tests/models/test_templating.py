@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,7 +11,8 @@ from tinytokens import family, marked, templated_with
 
 from turngap.data import AssistantMessage, Conversation, ToolCall, ToolMessage, UserMessage
 from turngap.errors import ConfigError
-from turngap.models.templating import OURS, OURS_THINKING, Dropped, Manner, Templated, dropped, fitted
+from turngap.models.templating import Dropped, Manner, Templated, dropped, fitted
+from turngap.models.turns import CHATML, GEMMA, Turns
 
 _PLAIN = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] or '' }}<|im_end|>\n{% endfor %}"
 _PLAIN += "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -75,10 +77,10 @@ def test_each_family_gets_what_keeps_its_tools(name: str, ours: bool, folded: bo
 def test_chatml_without_tools_gets_ours() -> None:
     """A ChatML model whose template drops tools gets turngap's, and the person is told; without any template too."""
     templated, said = fitted(templated_with(_PLAIN))
-    assert templated.template == OURS.read_text(encoding="utf-8") and said.endswith("turngap's own is used")
+    assert templated.template == CHATML.source() and said.endswith("turngap's own is used")
     bare = templated_with(_PLAIN)
     bare.chat_template = None
-    assert fitted(bare)[0].template == OURS.read_text(encoding="utf-8")
+    assert fitted(bare)[0].template == CHATML.source()
     with pytest.raises(ConfigError, match="--template"):
         Templated(bare)
 
@@ -94,28 +96,74 @@ def test_a_template_that_is_named_is_kept(boat_conversation: Conversation) -> No
 def test_ours_with_and_without_thoughts_are_the_same(boat_conversation: Conversation) -> None:
     """The two forms of our template differ in nothing but thoughts."""
     tokenizer = family("ours")
+    assert CHATML.thinking is not None
     plain, thinking = (
-        Templated(tokenizer, Manner(template=path.read_text(encoding="utf-8"))) for path in (OURS, OURS_THINKING)
+        Templated(tokenizer, Manner(template=path.read_text(encoding="utf-8")))
+        for path in (CHATML.template, CHATML.thinking)
     )
     for at in range(1, len(boat_conversation.messages) + 1):
         asked = (boat_conversation.policy, boat_conversation.tools, boat_conversation.messages[:at])
         assert plain.prompt(*asked) == thinking.prompt(*asked)
     fits, _ = fitted(tokenizer, Manner(thinking=True))
-    assert fits.template == OURS_THINKING.read_text(encoding="utf-8")
+    assert fits.template == thinking.template
     decision = AssistantMessage(content="Yes.", reasoning="Why not?")
     assert (
         fits.answer("", (), [UserMessage(content="Hi.")], decision) == "<think>\nWhy not?\n</think>\n\nYes.<|im_end|>\n"
     )
 
 
-def test_ours_writes_every_message_by_itself(boat_conversation: Conversation) -> None:
-    """The text of a history is a prefix of that of every longer one, so that caches stay valid."""
-    templated, _ = fitted(family("ours"))
-    texts = [
-        templated.whole(boat_conversation.policy, boat_conversation.tools, boat_conversation.messages[:at])
-        for at in range(1, len(boat_conversation.messages) + 1)
-    ]
-    assert all(longer.startswith(shorter) for shorter, longer in pairwise(texts))
+def test_gemma_without_a_template_gets_ours() -> None:
+    """A vocabulary with Gemma's marks and no template gets ours for them, which loses nothing; thoughts have no place."""
+    bare = _gemma()
+    templated, said = fitted(bare)
+    assert templated.template == GEMMA.source() and said.endswith("turngap's own is used")
+    assert dropped(templated) == Dropped()
+    with pytest.raises(ConfigError, match="--template"):
+        fitted(bare, Manner(thinking=True))
+
+
+def test_line_ends_are_no_marks_though_the_vocabulary_holds_them_apart() -> None:
+    """Gemma's vocabulary holds line ends as it holds marks: an answer goes on behind them and ends at the mark."""
+    tokenizer = _gemma()
+    tokenizer.add_tokens(["\n", "\n\n"])
+    templated, _ = fitted(tokenizer)
+    (line,), (begin,), (end,) = (templated.tokens(text) for text in ("\n", GEMMA.begin, GEMMA.end))
+    assert not templated.is_mark(line)
+    assert templated.turn_marks() == {end}
+    assert {begin, end, tokenizer.eos_token_id} <= templated.stops() and line not in templated.stops()
+
+
+def _gemma() -> Any:
+    """A tokenizer with Gemma's marks and no template."""
+    tokenizer = family("gemma3")
+    tokenizer.chat_template = None
+    return tokenizer
+
+
+@pytest.mark.parametrize(("name", "turns"), [("ours", CHATML), ("gemma3", GEMMA)])
+def test_ours_writes_every_message_by_itself(name: str, turns: Turns, boat_conversation: Conversation) -> None:
+    """The text of a history is a prefix of that of every longer one, so that caches stay valid, whoever speaks first."""
+    templated = Templated(family(name), Manner(template=turns.source()))
+    for first in (0, 1):
+        messages = boat_conversation.messages[first:]
+        texts = [
+            templated.whole(boat_conversation.policy, boat_conversation.tools, messages[:at])
+            for at in range(1, len(messages) + 1)
+        ]
+        assert all(longer.startswith(shorter) for shorter, longer in pairwise(texts))
+
+
+def test_gemma_has_policy_and_tools_in_the_first_turn(boat_conversation: Conversation) -> None:
+    """There is no turn of the system: what it would say stands before what the user says first, or alone."""
+    templated = Templated(family("gemma3"), Manner(template=GEMMA.source()))
+    asked = (UserMessage(content="Hi."),)
+    begun = "<bos><start_of_turn>user\n"
+    assert templated.prompt("", (), asked) == f"{begun}Hi.<end_of_turn>\n<start_of_turn>model\n"
+    assert templated.prompt("Be kind.", (), asked) == f"{begun}Be kind.\n\nHi.<end_of_turn>\n<start_of_turn>model\n"
+    assert templated.prompt("Be kind.", (), ()) == f"{begun}Be kind.<end_of_turn>\n<start_of_turn>model\n"
+    with_tools = templated.prompt("", boat_conversation.tools, asked)
+    assert with_tools.startswith(f"{begun}You can use these tools.")
+    assert with_tools.endswith("in plain words.\n\nHi.<end_of_turn>\n<start_of_turn>model\n")
 
 
 def test_sft_09_a_clock_is_stopped() -> None:

@@ -216,3 +216,15 @@ def test_missing_predictions_are_one_line(boats: Path, tmp_path: Path) -> None:
     ]
     assert len([note for note in progress.notes if "5 x no prediction, first for decision 0" in note]) == 1
     assert len([note for note in progress.notes if "1 x prediction for conversations" in note]) == 1
+
+
+@pytest.mark.parametrize("protocols", [("text",), ("replay", "workflow"), ("horizon",)])
+def test_a_model_that_acts_live_alone_is_refused_before_anything_is_made(
+    boats: Path, tmp_path: Path, protocols: tuple[str, ...]
+) -> None:
+    """From its spec, under any protocol: no directory, no reading of data, and no model at work."""
+    wanted = config(boats, "corrected/baseline/reference", protocols=protocols)
+    with pytest.raises(UsageError, match=r"^corrected/baseline/reference acts in live conversations only") as error:
+        asyncio.run(evaluate(wanted, tmp_path / "run", Services(progress=Quiet())))
+    assert "use turngap rollout, or name the model alone" in str(error.value)
+    assert not (tmp_path / "run").exists()

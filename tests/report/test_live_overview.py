@@ -130,3 +130,18 @@ def test_a_run_in_which_nothing_counts_says_so(tmp_path: Path, cause: Cause) -> 
         assert isinstance(hats(found), str)
     assert section.findings == ("openai/pelican: no trial counts.",)
     assert section.tables[0].rows[0][1].text == "–"
+
+
+def test_that_the_reference_took_over_is_the_first_thing_said(tmp_path: Path) -> None:
+    """Before the headline's own sentence, of the run that it is about."""
+    with (
+        trial_run(tmp_path / "one", {"a": [1.0]}, model="corrected/openai/pelican") as one,
+        trial_run(tmp_path / "two", {"a": [1.0]}) as two,
+    ):
+        one.set_note("recovered", {"trials": 1, "differed": 1, "recovered": 1})
+        said = headline(live_subjects([one, two])).findings
+    assert said[0] == (
+        "corrected/openai/pelican: the reference agent took over: in 1 of 1 trials a decision of the model was "
+        "corrected, with success in 1 of them; this says nothing about the model alone."
+    )
+    assert [one.partition(":")[0] for one in said[1:]] == ["corrected/openai/pelican", "openai/pelican"]

@@ -13,6 +13,7 @@ from tinytokens import family
 from turngap.data import AssistantMessage, Conversation, UserMessage
 from turngap.models.templating import fitted
 from turngap.report.preview import Shown, preview, preview_text
+from turngap.training.drawn import Drawn
 from turngap.training.example import Example
 from turngap.training.making import Options, make
 from turngap.training.rendering import Rendered, Renderer
@@ -36,6 +37,24 @@ def test_every_token_is_shown_once(boat_conversation: Conversation) -> None:
         assert (one.tokens("trained"), one.tokens("context")) == (found.targets, len(found.tokens) - found.targets)
         assert one.cut == one.tokens("cut") == 0
     assert [part.kind for part in shown[-1].stretches] == ["context", "trained"] * 4
+
+
+def test_what_is_learnt_several_times_is_said(boat_conversation: Conversation) -> None:
+    """A decision that was drawn again stands under its count; one that was not drawn is context."""
+    renderer = Renderer(fitted(family("ours"))[0])
+    (one,) = preview([Drawn(conversation=boat_conversation, counts={0: 1, 1: 3})], renderer)
+    assert [(part.kind, part.times) for part in one.stretches] == [
+        ("context", 0), ("trained", 1), ("context", 0), ("trained", 3),
+    ]  # fmt: skip
+    first, again = one.stretches[1].tokens, one.stretches[3].tokens
+    assert f"{first + again} of them learnt, some of them several times ({first + 3 * again} in all)" in one.sentence()
+    text = _printed([one])
+    assert f"--- trained: {first} tokens, learnt\n" in text
+    assert f"--- trained: {again} tokens, learnt 3 times\n" in text
+    (other,) = preview([Drawn(conversation=boat_conversation, counts={0: 1, 3: 1})], renderer)
+    assert [part.kind for part in other.stretches] == ["context", "trained"] * 2
+    assert "Shall I move it to 2 May?" in other.stretches[2].text
+    assert "several" not in other.sentence()
 
 
 @pytest.mark.parametrize("name", ["ours", "qwen3", "gemma3", "llama3_1"])
@@ -125,3 +144,8 @@ def test_the_page_shows_texts_as_they_are(boat_conversation: Conversation) -> No
     # HTML drops the line end that follows <pre>, which is why the template writes one.
     assert found.text.removeprefix("\n") == renderer.templated.text(rendered.tokens)
     assert "script-src 'none'" in page.replace("&#39;", "'")
+    assert "learnt so many times" not in page
+    (again,) = preview([Drawn(conversation=_hostile(boat_conversation), counts={0: 2})], renderer)
+    repeated = preview_page([again], title="two times")
+    assert '<ins class="trained" data-times="2×">' in repeated and "learnt so many times" in repeated
+    assert _Page(repeated).text == found.text  # the count is no part of the sequence

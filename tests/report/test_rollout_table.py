@@ -72,3 +72,17 @@ def test_the_longest_names_are_whole(tmp_path: Path) -> None:
         store.replace_scores("reward", [score("a", 0, 1.0, **values)])
         out = _shown(store)
     assert "observed.env_assertion " in out and "reward.nl_assertion " in out and "\u2026" not in out
+
+
+def test_that_the_reference_took_over_stands_above_the_figures(tmp_path: Path) -> None:
+    """Once, before anybody has read a figure; of a model that acts alone nothing is said."""
+    with trial_run(tmp_path / "run", {"a": [1.0], "b": [0.0]}, model="corrected/openai/pelican") as store:
+        store.set_note("recovered", {"trials": 2, "differed": 2, "recovered": 1})
+        out = _shown(store)
+        words = " ".join(out.split())
+    said = "in 2 of 2 trials a decision of the model was corrected, with success in 1 of them; this says"
+    assert words.count(said) == 1
+    assert words.index(said) < words.index("pass^1")
+    assert max(map(len, out.splitlines())) <= 80
+    with trial_run(tmp_path / "alone", {"a": [1.0]}) as store:
+        assert "took over" not in _shown(store)

@@ -8,9 +8,11 @@ import msgspec
 import pytest
 import tinymodel
 
+from turngap.data import AssistantMessage, UserMessage
 from turngap.errors import DataError, StoreError
 from turngap.models.templating import MANNER, Manner
 from turngap.runs.lock import WriterLock
+from turngap.training import making
 from turngap.training.moment import Moment
 from turngap.training.recipe import Lora, Recipe
 
@@ -87,16 +89,81 @@ def test_whole_conversations_and_examples_teach_the_same_tokens(folder: Path, ex
     assert sum(len(one.tokens) for one in single.learnt) > 2 * sum(len(one.tokens) for one in whole.learnt)
 
 
-def test_examples_that_were_drawn_are_not_undone_by_whole_conversations(folder: Path, tmp_path: Path) -> None:
-    """A mix that favours tool decisions is trained on example by example, whatever the recipe says, with a note."""
-    from turngap.training import base, exchange, fitting, making  # noqa: PLC0415 - torch may be missing
+def test_a_mix_is_learnt_from_whole_conversations(folder: Path, tmp_path: Path) -> None:
+    """Conversations as sequences learn each decision as often as it was drawn: the same targets for fewer tokens."""
+    from turngap.training import base, exchange, fitting  # noqa: PLC0415 - torch may be missing
 
-    options = making.Options(mix="tools")
-    made = making.make(map(tinymodel.talk, range(6)), options)
-    exchange.write(tmp_path / "set", made, exchange.Manifest(options=options, sources=(), counts=made.counts()))
-    prepared = fitting.prepare(tmp_path / "set", base.load_tokenizer(str(folder)), _RECIPE)
-    assert (prepared.whole, len(prepared.learnt)) == (False, len(made.train))
-    assert "drawn one by one" in prepared.notes[-1]
+    tokenizer = base.load_tokenizer(str(folder))
+    directory = tinymodel.examples(tmp_path / "set", 6, mix="tools", count=30)
+    _, made = exchange.read(directory)
+    whole = fitting.prepare(directory, tokenizer, _RECIPE)
+    single = fitting.prepare(directory, tokenizer, msgspec.structs.replace(_RECIPE, whole=False))
+    assert (whole.whole, whole.notes) == (True, ())
+    assert len(whole.learnt) == len({one.conversation for one in made["train"]})
+    assert sum(one.decisions for one in whole.learnt) == len(single.learnt) == 30
+    assert sum(one.targets for one in whole.learnt) == sum(one.targets for one in single.learnt)
+    assert max(max(one.learnt) for one in whole.learnt) > 1
+    assert 3 * sum(len(one.tokens) for one in whole.learnt) < sum(len(one.tokens) for one in single.learnt)
+
+
+def test_only_what_is_in_the_set_is_learnt(folder: Path, tmp_path: Path) -> None:
+    """Duplicates and decisions that were not drawn are context; a conversation of which nothing was drawn is none."""
+    from turngap.training import base, exchange, fitting  # noqa: PLC0415 - torch may be missing
+
+    tokenizer = base.load_tokenizer(str(folder))
+    options = making.Options(validation=0)
+    twice = msgspec.structs.replace(tinymodel.talk(0), id="again")
+    longer = msgspec.structs.replace(
+        twice, id="longer", messages=(*twice.messages, UserMessage(content="Thanks."), AssistantMessage(content="Bye."))
+    )
+    made = making.make([tinymodel.talk(0), twice, longer], options)
+    exchange.write(tmp_path / "same", made, exchange.Manifest(options=options, sources=(), counts=made.counts()))
+    found = fitting.prepare(tmp_path / "same", tokenizer, _RECIPE)
+    assert [(one.id, one.decisions) for one in found.learnt] == [("talk-0", 4), ("longer", 1)]
+    few = fitting.prepare(tinymodel.examples(tmp_path / "few", 7, count=5), tokenizer, _RECIPE)
+    assert sum(one.decisions for one in few.learnt) == 5
+    assert all(one.targets for one in few.learnt)
+
+
+def test_trl_learns_what_was_drawn_once_from_conversations(folder: Path, tmp_path: Path) -> None:
+    """Its labels say learnt or not: where a decision was drawn again, examples are learnt one by one, with a note."""
+    from turngap.training import base, fitting  # noqa: PLC0415 - torch may be missing
+
+    tokenizer = base.load_tokenizer(str(folder))
+    once = fitting.prepare(tinymodel.examples(tmp_path / "once", 6, count=5), tokenizer, _RECIPE, engine="trl")
+    assert once.whole and max(max(one.learnt) for one in once.learnt) == 1
+    directory = tinymodel.examples(tmp_path / "again", 6, mix="tools", count=30)
+    again = fitting.prepare(directory, tokenizer, _RECIPE, engine="trl")
+    assert (again.whole, len(again.learnt)) == (False, 30)
+    assert "one sequence for each decision: a decision was drawn " in again.notes[-1]
+    assert "TRL's labels" in again.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"id":"talk-', '"id":"call-', "does not hold the conversation of example 'talk-"),
+        ("Shall I move", "May I move", "is not decision 1 of the conversation as the set holds it"),
+    ],
+)
+def test_conversations_that_are_not_the_examples_are_not_learnt_from(
+    folder: Path, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    """Where the file of conversations is another one or missing, examples are learnt one by one, and it is said why."""
+    from turngap.training import base, fitting  # noqa: PLC0415 - torch may be missing
+
+    directory = tinymodel.examples(tmp_path / "set", 6)
+    tokenizer = base.load_tokenizer(str(folder))
+    whole = fitting.prepare(directory, tokenizer, _RECIPE)
+    file = directory / "train.conversations.jsonl"
+    file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    changed = fitting.prepare(directory, tokenizer, _RECIPE)
+    file.unlink()
+    missing = fitting.prepare(directory, tokenizer, _RECIPE)
+    assert said in changed.notes[-1] and "does not hold" in missing.notes[-1]
+    for found in (changed, missing):
+        assert not found.whole
+        assert sum(one.targets for one in found.learnt) == sum(one.targets for one in whole.learnt)
 
 
 def test_sequences_that_are_too_long_fail_are_dropped_or_cut(folder: Path, examples: Path) -> None:

@@ -13,9 +13,11 @@ import pytest
 import tinymodel
 
 from turngap.errors import ConfigError, UsageError
+from turngap.models.templating import fitted
+from turngap.training.making import Options, make
 from turngap.training.moment import Halted, Moment, Trained
 from turngap.training.recipe import Lora, Recipe
-from turngap.training.rendering import Rendered
+from turngap.training.rendering import Rendered, Renderer
 
 _RECIPE = Recipe(epochs=2, batch=4, learning_rate=1e-2, precision="fp32", save=2)
 
@@ -39,7 +41,7 @@ def _sequences(number: int, seed: int = 0) -> list[Rendered]:
         length = rng.randint(8, 30)
         tokens = tuple(rng.randrange(3, 250) for _ in range(length))
         # Stretches that are learnt, with others between them; the last one ends the sequence.
-        learnt = tuple(place % 7 > 3 or place == length - 1 for place in range(length))
+        learnt = tuple(int(place % 7 > 3 or place == length - 1) for place in range(length))
         made.append(Rendered(id=f"s{index}", tokens=tokens, learnt=learnt))
     return made
 
@@ -99,6 +101,41 @@ def test_the_loss_is_the_mean_over_learnt_tokens(folder: Path, tmp_path: Path) -
     assert moments[0].loss == pytest.approx(sum(losses) / len(losses), abs=1e-4)
 
 
+def _gradient(folder: Path, sequences: list[Rendered], directory: Path) -> tuple[float, dict[str, Any]]:
+    """Loss and gradient of one step on so many sequences."""
+    from turngap.training import base, lean  # noqa: PLC0415 - torch may be missing
+
+    recipe = Recipe(epochs=1, batch=len(sequences), precision="fp32", clip=0)
+    loaded = base.load(str(folder))
+    found = lean.train(loaded, recipe, sequences, [], directory)
+    assert found.steps == 1 and found.loss is not None
+    return found.loss, {name: one.grad for name, one in loaded.model.named_parameters()}
+
+
+def test_a_conversation_with_counts_teaches_what_its_examples_do(folder: Path, tmp_path: Path) -> None:
+    """One sequence with decisions that count 0, 1 and several times: loss and gradient of its examples, so many each."""
+    templated, _ = fitted(tinymodel.tokenizer())
+    renderer = Renderer(templated)
+    talks = [tinymodel.talk(number) for number in range(2)]
+    counts = [{0: 3, 2: 1, 3: 2}, {1: 1, 2: 4}]
+    examples = {one.id: one for one in make(talks, Options(validation=0)).train}
+    whole = [renderer.conversation(one, times) for one, times in zip(talks, counts, strict=True)]
+    single = [
+        renderer.example(examples[f"{one.id}#{decision}"])
+        for one, times in zip(talks, counts, strict=True)
+        for decision, count in times.items()
+        for _ in range(count)
+    ]
+    ours = _gradient(folder, [one for one in whole if isinstance(one, Rendered)], tmp_path / "whole")
+    theirs = _gradient(folder, [one for one in single if isinstance(one, Rendered)], tmp_path / "single")
+    plain = _gradient(folder, [one for one in map(renderer.conversation, talks) if isinstance(one, Rendered)], tmp_path)
+    assert ours[0] == pytest.approx(theirs[0], abs=1e-5)
+    largest = max(float(one.abs().max()) for one in theirs[1].values())
+    assert largest > 1e-2
+    assert all(float((ours[1][name] - one).abs().max()) < 1e-5 * max(1, largest) for name, one in theirs[1].items())
+    assert any(float((plain[1][name] - one).abs().max()) > 1e-3 for name, one in theirs[1].items())
+
+
 def test_it_learns(folder: Path, tmp_path: Path) -> None:
     """On the sequences it sees again and again, the loss falls; every step is told once, with the plan's rate."""
     _, moments = _train(folder, msgspec.structs.replace(_RECIPE, epochs=12), tmp_path)
@@ -141,6 +178,18 @@ def test_checkpoints_of_another_training_are_refused(folder: Path, tmp_path: Pat
         _train(folder, msgspec.structs.replace(_RECIPE, seed=1), tmp_path)
 
 
+def test_checkpoints_of_other_counts_are_refused(folder: Path, tmp_path: Path) -> None:
+    """The same tokens, one of them learnt twice: another training."""
+    from turngap.training import base, lean  # noqa: PLC0415 - torch may be missing
+
+    sequences = _sequences(4)
+    lean.train(base.load(str(folder)), _RECIPE, sequences, [], tmp_path)
+    last = sequences[-1]
+    sequences[-1] = msgspec.structs.replace(last, learnt=(*last.learnt[:-1], 2))
+    with pytest.raises(ConfigError, match="another base, recipe or data set"):
+        lean.train(base.load(str(folder)), _RECIPE, sequences, [], tmp_path)
+
+
 def test_it_stops_when_validation_gets_no_better_and_keeps_the_best(folder: Path, tmp_path: Path) -> None:
     """The sequences are noise, so learning them by heart spoils the validation loss; the best model comes back."""
     recipe = msgspec.structs.replace(_RECIPE, epochs=40, validate=2, patience=2, learning_rate=3e-2)
@@ -160,6 +209,23 @@ def test_packing_changes_nothing(folder: Path, tmp_path: Path) -> None:
     assert [moment.loss for moment in packed] == pytest.approx([moment.loss for moment in told], abs=1e-4)
     ours, theirs = _weights(one), _weights(row)
     assert all(float((ours[name] - theirs[name]).abs().max()) < 2e-3 for name in ours)
+
+
+def test_sft_08_a_model_that_looks_across_is_not_packed(folder: Path, tmp_path: Path) -> None:
+    """SFT-08: before the first step of a packed training it is tried out whether sequences of a row see each other."""
+    from turngap.training import base, lean  # noqa: PLC0415 - torch may be missing
+
+    recipe = msgspec.structs.replace(_RECIPE, packing=True, lora=Lora(rank=4))
+    with pytest.raises(UsageError, match="packing=false"):
+        lean.train(
+            tinymodel.leaky(base.load(str(folder))), recipe, _sequences(4), [], tmp_path / "row", watch=pytest.fail
+        )
+    alone = msgspec.structs.replace(recipe, packing=False)
+    leaky = tinymodel.leaky(base.load(str(folder)))
+    assert lean.train(leaky, alone, _sequences(4), [], tmp_path / "alone").steps == 2
+    # A model that keeps them apart is packed in bfloat16 too.
+    rounded = msgspec.structs.replace(recipe, precision="bf16")
+    assert lean.train(base.load(str(folder)), rounded, _sequences(4), [], tmp_path / "apart").steps == 2
 
 
 def test_computing_activations_twice_changes_nothing(folder: Path, tmp_path: Path) -> None:
@@ -197,6 +263,4 @@ def test_nothing_to_learn_is_said(folder: Path, tmp_path: Path) -> None:
     from turngap.training import base, lean  # noqa: PLC0415 - torch may be missing
 
     with pytest.raises(UsageError, match="nothing to learn"):
-        lean.train(
-            base.load(str(folder)), _RECIPE, [Rendered(id="s", tokens=(1, 2), learnt=(False, False))], [], tmp_path
-        )
+        lean.train(base.load(str(folder)), _RECIPE, [Rendered(id="s", tokens=(1, 2), learnt=(0, 0))], [], tmp_path)

@@ -18,7 +18,8 @@ from turngap.data import AssistantMessage, Conversation, Message, ToolCall, Tool
 from turngap.models import dialects
 from turngap.models.base import Request, Seat
 from turngap.models.reading import ToolView, read
-from turngap.models.templating import OURS, Manner, Templated, fitted
+from turngap.models.templating import Manner, Templated, fitted
+from turngap.models.turns import CHATML
 from turngap.models.wire import Wire
 from turngap.training.example import Example
 from turngap.training.making import Options, make, with_single_calls
@@ -228,7 +229,7 @@ def test_sft_04_no_boilerplate_is_learnt(name: str, boat_conversation: Conversat
 
 def test_sft_04_a_template_that_always_thinks_is_refused(boat_conversation: Conversation) -> None:
     """SFT-04: where the prompt opens thoughts whatever is asked, answers without any would teach their end; refused."""
-    always = OURS.read_text(encoding="utf-8").replace(
+    always = CHATML.source().replace(
         "assistant\\n' -}}\n    {%- if", "assistant\\n<think>\\n\\n</think>\\n\\n' -}}\n    {%- if"
     )
     always = always.replace(
@@ -325,13 +326,31 @@ def test_malformed_and_empty_decisions_are_context(boat_conversation: Conversati
     whole = _rendered(Renderer(templated).conversation(odd))
     assert whole.decisions == 3
     assert "oops" in _context(templated, whole) and not any("oops" in text for text in _learnt(templated, whole))
-    some = _rendered(Renderer(templated).conversation(boat_conversation, only={1, 3}))
+    some = _rendered(Renderer(templated).conversation(boat_conversation, {1: 1, 3: 1}))
     assert _learnt(templated, some) == [
         "It is for two people on 30 April. Shall I move it to 2 May?<|im_end|>",
         "Done, your booking is on 2 May.<|im_end|>",
     ]
-    nothing = Renderer(templated).conversation(boat_conversation, only=())
+    nothing = Renderer(templated).conversation(boat_conversation, {})
     assert isinstance(nothing, Refused) and nothing.why == "nothing to learn"
+    asked = Renderer(templated).conversation(odd, {0: 1, 1: 1})
+    assert isinstance(asked, Refused) and asked.why == "malformed call"
+
+
+def test_decisions_count_as_often_as_is_asked(boat_conversation: Conversation) -> None:
+    """Every token of a decision counts as often as the decision; what is not asked for is context, and ends nothing."""
+    templated, _ = fitted(family("ours"))
+    renderer = Renderer(templated)
+    single = [_rendered(renderer.example(one)) for one in _examples(boat_conversation)]
+    later = msgspec.structs.replace(boat_conversation, start=3)
+    found = _rendered(renderer.conversation(later, {0: 2, 1: 0, 2: 5}))
+    assert found.tokens == single[2].tokens
+    counts = [0] * len(found.tokens)
+    for one, count in ((single[0], 2), (single[2], 5)):
+        counts[len(one.tokens) - one.targets : len(one.tokens)] = [count] * one.targets
+    assert found.learnt == tuple(counts)
+    assert (found.decisions, found.targets) == (7, 2 * single[0].targets + 5 * single[2].targets)
+    assert _rendered(renderer.conversation(later)).decisions == 1
 
 
 def test_a_decision_that_holds_the_mark_of_its_end_is_refused(boat_conversation: Conversation) -> None:

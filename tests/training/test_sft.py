@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -13,8 +16,10 @@ import tinymodel
 
 from turngap import jsonio
 from turngap.errors import ConfigError, UsageError
+from turngap.training import exchange
 from turngap.training.moment import Halted, Moment, Trained
 from turngap.training.recipe import Lora, Recipe
+from turngap.training.schedule import Schedule
 
 pytestmark = pytest.mark.slow  # TRL takes ten seconds to import
 
@@ -81,6 +86,62 @@ def test_the_loss_curve_is_that_of_the_lean_loop(folder: Path, examples: Path, t
     assert theirs.validation == pytest.approx(ours.validation, abs=1e-3)
     assert theirs.tokens == ours.tokens
     assert told[-1].loss < told[0].loss
+
+
+def test_two_processes_have_the_loss_curve_of_the_lean_loop(folder: Path, examples: Path, tmp_path: Path) -> None:
+    """Sequences are dealt to processes, also where the last step has too few: the same losses, nothing learnt twice."""
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("the processes would want an accelerator each")
+    recipe = msgspec.structs.replace(_RECIPE, epochs=1.7, micro=2, warmup=0.0)
+    trained, told = _train("lean", folder, examples, recipe, tmp_path / "lean")
+    assert Schedule(recipe, len(exchange.read(examples)[1]["train"])).total % 4  # the last step is not full
+    settings = {"epochs": 1.7, "batch": 4, "micro": 2, "learning_rate": 5e-3, "precision": "fp32", "warmup": 0.0}
+    command = [
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "turngap"),
+        *("train", str(examples), "--base", str(folder), "-o", str(tmp_path / "trl"), "--engine", "trl"),
+        *("--set", "whole=false", "--set", "lora=false", "--set", "limit=4096", "--set", "too_long=fail"),
+        *(part for name, value in settings.items() for part in ("--set", f"{name}={value}")),
+    ]
+    surroundings = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=surroundings, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    log = (tmp_path / "trl" / "checkpoints" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    said = [jsonio.loads(line) for line in log]
+    assert [one["step"] for one in said] == [one.step for one in told]
+    assert [one["loss"] for one in said] == pytest.approx([one.loss for one in told], abs=1e-5)
+    assert said[-1]["validation"] == pytest.approx(trained.validation, abs=1e-5)
+
+
+def test_partly_learnt_conversations_have_the_loss_curve_of_the_lean_loop(folder: Path, tmp_path: Path) -> None:
+    """Conversations of which only the drawn decisions are learnt: the same losses; drawn again, TRL refuses them."""
+    from turngap.training import base, sft  # noqa: PLC0415 - may be missing
+    from turngap.training.fitting import prepare  # noqa: PLC0415 - the same
+
+    recipe = msgspec.structs.replace(_RECIPE, whole=True, batch=2, epochs=2)
+    directory = tinymodel.examples(tmp_path / "set", 9, count=11)
+    prepared = prepare(directory, base.load_tokenizer(str(folder)), recipe)
+    assert prepared.whole and sum(one.decisions for one in prepared.learnt) == 11 < 4 * len(prepared.learnt)
+    _, told = _train("lean", folder, directory, recipe, tmp_path / "lean")
+    _, said = _train("trl", folder, directory, recipe, tmp_path / "trl")
+    assert [one.loss for one in said] == pytest.approx([one.loss for one in told], abs=1e-3)
+    assert [one.validation for one in said] == pytest.approx([one.validation for one in told], abs=1e-3)
+    first = prepared.learnt[0]
+    again = msgspec.structs.replace(first, learnt=tuple(2 * mark for mark in first.learnt))
+    with pytest.raises(UsageError, match="learnt several times; choose --engine lean"):
+        sft.train(base.load(str(folder)), recipe, [again], [], tmp_path / "again")
+
+
+def test_sft_08_a_model_that_looks_across_is_not_packed(folder: Path, examples: Path, tmp_path: Path) -> None:
+    """SFT-08: before the first step of a packed training it is tried out whether sequences of a row see each other."""
+    from turngap.training import base, sft  # noqa: PLC0415 - may be missing
+    from turngap.training.fitting import prepare  # noqa: PLC0415 - the same
+
+    recipe = msgspec.structs.replace(_RECIPE, micro=2, packing=True)
+    leaky = tinymodel.leaky(base.load(str(folder)))
+    learnt = prepare(examples, leaky.tokenizer, recipe).learnt
+    with pytest.raises(UsageError, match="packing=false"):
+        sft.train(leaky, recipe, learnt, [], tmp_path, watch=pytest.fail)
 
 
 def test_in_bfloat16_the_curves_stay_together(folder: Path, examples: Path, tmp_path: Path) -> None:

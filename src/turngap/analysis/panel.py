@@ -21,6 +21,7 @@ from turngap.analysis.scorer import judges
 from turngap.config import RolloutConfig
 from turngap.data import Figure
 from turngap.errors import ConfigError, UsageError
+from turngap.protocols.recovering import caveat
 from turngap.protocols.scoring import scored_with
 from turngap.runs.manifest import COMMANDS
 from turngap.runs.store import RunStore
@@ -147,12 +148,16 @@ def panel(
         shared=tuple(key for key in everything if key in allowed),
         pairings=pairings,
         forced=tuple(differences),
-        notes=(*_open(stores, labels), *_coverage(runs, len(shared), what), *notes),
+        notes=(*_open(stores, labels), *_caveats(stores, labels), *_coverage(runs, len(shared), what), *notes),
     )
 
 
 def _open(stores: Sequence[RunStore], labels: Sequence[str]) -> list[str]:
     return [f"{label}: {said}" for label, store in zip(labels, stores, strict=True) for said in unfinished(store)]
+
+
+def _caveats(stores: Sequence[RunStore], labels: Sequence[str]) -> list[str]:
+    return [f"{label}: {said}" for label, store in zip(labels, stores, strict=True) if (said := caveat(store))]
 
 
 def _require_several(stores: Sequence[RunStore]) -> None:

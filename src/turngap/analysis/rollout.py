@@ -20,6 +20,7 @@ from turngap.analysis.trial import AUDIT, PROTOCOL, REWARD, SCENARIOS, Row, coun
 from turngap.data import Cause, Figure
 from turngap.errors import HarnessFault
 from turngap.metrics.rounding import decimals
+from turngap.protocols.recovering import caveat
 from turngap.runs.store import RunStore
 
 _REASONS = 3
@@ -136,6 +137,9 @@ class RolloutSummary(msgspec.Struct, frozen=True, kw_only=True):
     """In the order of the task file."""
     findings: dict[str, tuple[str, ...]]
     """Task -> what was found wrong with it before its first trial, each ``kind: problem``."""
+    caveat: str = ""
+    """What a reader has to know before the numbers, since they are not those of the model alone; the first of `notes`.
+    Empty where they are."""
     notes: tuple[str, ...]
     """What a reader has to know beside the numbers, one sentence each."""
 
@@ -197,6 +201,7 @@ def summarise(store: RunStore, *, seed: int = 0) -> RolloutSummary:
         },
         per_task=tuple(_task_rows(rows, tasks)),
         findings=_findings(store),
+        caveat=caveat(store),
         notes=(),
     )
     return msgspec.structs.replace(summary, notes=tuple(_notes(summary, store)))
@@ -368,6 +373,8 @@ def _whole(value: float | None) -> int | None:
 
 def _notes(summary: RolloutSummary, store: RunStore) -> Iterator[str]:
     n = summary.n
+    if summary.caveat:
+        yield summary.caveat
     if store.state() != "finished":
         yield "the run is not finished: repeat its command to go on"
     if summary.missing:

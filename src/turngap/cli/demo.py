@@ -2,7 +2,8 @@
 
 Everything comes from installed packages: the conversations are the project's own, the language model is SmolLM2-135M,
 the judge is `rules`. The demo is made of ordinary evaluations, so their run directories can be looked at, re-scored and
-resumed like any other.
+resumed like any other. With ``--train`` it is the packaged study `small-cpu` instead, run as `turngap experiment` runs
+it and in the same place, and explained.
 """
 
 from __future__ import annotations
@@ -20,10 +21,15 @@ from rich.table import Table
 from turngap import jsonio, samples
 from turngap.analysis.summary import Summary, to_document
 from turngap.cli.eval import perform
+from turngap.cli.experiment import document, is_finished, page, perform_study, place
 from turngap.cli.say import say
 from turngap.config import DataConfig, EvalConfig, ModelConfig
 from turngap.errors import MissingExtra
+from turngap.report.study_table import study_table
 from turngap.report.table import comparison_table, console, percent
+from turngap.samples import studies
+from turngap.study.findings import Column
+from turngap.study.plan import read
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,30 +85,94 @@ _EXPLANATION = (
     "as soon as its words are like the recorded ones, so a good text turn can be one that says nothing."
 )
 
+STUDY = "small-cpu"
+"""What ``--train`` runs."""
+_RUNS = Path("runs/demo")
+
+_TRAINING = (
+    "SmolLM2-135M-Instruct, a real language model, learns from some hundred decisions how a corner shop's customers "
+    "are served, and is measured before and after on other customers of another shop. Offline, about 25 minutes on 2 "
+    "cores; Ctrl-C keeps what is done, and the same command goes on. (turngap demo without --train: four models under "
+    "five protocols, in a few minutes.)"
+)
+
+_EXPLANATION_OF_TRAINING = (
+    "What it learnt from, and is held against, is the work of a program that knows the shop's rules "
+    "(baseline/reference), once with each customer. text, turn and strict look at one next decision on a history in "
+    "which all went well before; in replay and workflow the model lives with what it did before, and a workflow takes "
+    "all of its decisions: so finished workflows can stay far behind good turns. pass^1 is live: simulated customers, "
+    "tools that change a database, and a task is solved when all of it ends as it should; in brackets, the kind of "
+    "task: all that is needed is said or can be looked up (general), is missing at first (ambiguous), changes on the "
+    "way (changing), or must be refused (infeasible)."
+)
+
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the runs go; repeating the command resumes.")
-    ] = Path("runs/demo"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help=f"Where all goes, {_RUNS} else, with --train runs/{STUDY}; repeating the command resumes.",
+        ),
+    ] = None,
+    train: Annotated[
+        bool,
+        typer.Option("--train", help=f"Show a model before and after training instead (study {STUDY}, 25 minutes)."),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the metrics of all runs as JSON, nothing else.")
     ] = False,
 ) -> None:
     """Show the whole story offline in a few minutes."""
+    if train:
+        study = studies.find(STUDY)
+        plan = read(study)
+        if not is_finished(plan, output or place(plan)):
+            typer.echo(_filled(f"study {STUDY}: {_TRAINING}"), err=True)
+        train_act(study, output or place(plan), as_json=as_json)
+        return
+    runs = output or _RUNS
     done: list[tuple[Act, Summary]] = []
     for number, act in enumerate(ACTS, start=1):
         typer.echo(_heading(number, act), err=True)
         try:
-            done.append((act, perform(_config(act), output / act.name)))
+            done.append((act, perform(_config(act), runs / act.name)))
         except MissingExtra as error:
             say(f"left out {act.model.spec}: {error}", err=True)
     if as_json:
-        documents = [{"run": str(output / act.name), **to_document(summary)} for act, summary in done]
+        documents = [{"run": str(runs / act.name), **to_document(summary)} for act, summary in done]
         typer.echo(jsonio.dumps({"runs": documents}, indent=2))
     else:
-        _show(done, output)
+        _show(done, runs)
     if any(summary.n["errored"] for _, summary in done):
         raise typer.Exit(1)
+
+
+def train_act(study: Path, directory: Path, *, as_json: bool = False) -> None:
+    """Run or resume a study, show what it found, and explain it; raises as `perform_study`."""
+    found = perform_study(read(study), directory)
+    if as_json:
+        typer.echo(document(found, directory))
+        return
+    out = console()
+    out.print(study_table(found))
+    out.print(f"\n{_EXPLANATION_OF_TRAINING}\n", markup=False)
+    out.print("How far good turns are from finished workflows, and from tasks that are solved live:", style="bold")
+    out.print(_listing((column.name, _reached(column)) for column in found.columns))
+    out.print(f"\nstudy: {directory}, as a page: {page(found.study, directory)}", markup=False)
+
+
+def _reached(column: Column) -> str:
+    """How much of what one model was asked for it did, in words."""
+    said = {
+        "turn.success": "of turns good",
+        "workflow.success": "of workflows finished",
+        "pass^1": "of tasks solved",
+    }
+    known = {name: figure for name, figure in column.figures.items() if figure.value is not None}
+    return ", ".join(f"{percent(known[name])}% {words}" for name, words in said.items() if name in known)
 
 
 def _config(act: Act) -> EvalConfig:
@@ -137,7 +207,11 @@ def _what(act: Act, summary: Summary) -> str:
 def _heading(number: int, act: Act) -> str:
     """Which model comes next, and what it is, in lines of 80 columns."""
     said = "; ".join(filter(None, (act.is_what, act.patience)))
-    return textwrap.fill(f"{number}/{len(ACTS)} {act.label}: {said}", width=80, subsequent_indent="    ")
+    return _filled(f"{number}/{len(ACTS)} {act.label}: {said}")
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, width=80, subsequent_indent="    ")
 
 
 def _listing(lines: Iterable[tuple[str, str]]) -> Table:

@@ -9,15 +9,17 @@ import typer
 
 from turngap import jsonio
 from turngap.errors import UsageError
+from turngap.models.packaged import names
 
 _NOTES: dict[str, dict[str, str]] = {
     "models": {
         "openai": "openai/NAME: any chat-completions server (--base-url or OPENAI_BASE_URL)",
-        "local": "local/smollm2 or local/FILE.gguf: llama.cpp in this process (extra `local`)",
+        "local": f"{names()}, local/FILE.gguf: llama.cpp in this process (extra `local`)",
         "hf": "hf/FOLDER: a model of transformers in this process, in batches (extra `train`)",
         "baseline": "baseline/nearest[?train=FILE], baseline/reference, baseline/noisy?p_text=..&p_tool=..&seed=..; on "
         "live tasks also baseline/nothing, baseline/transfer",
         "recorded": "recorded/FILE: somebody else's predictions",
+        "corrected": "corrected/SPEC: on live tasks, the model of SPEC until it errs, then the reference agent",
     },
     "formats": {},
     "domains": {

@@ -1,13 +1,18 @@
 """Live progress on standard error: done of total, decisions a second, tokens, errored units, time left.
 
-On a terminal one line is redrawn a few times a second; elsewhere a plain line is written every few seconds. Counting
-and drawing are apart: `advance` only adds numbers, `refresh` is called by a timer, so that thousands of units a second
-cost nothing. Everything happens in the thread of the event loop; no lock can be held when a signal arrives. A stage
-without units (reading, starting a model) is said while it lasts, and leaves no line behind.
+On a terminal one line is redrawn a few times a second; elsewhere a plain line is written every few seconds, and less
+often the longer a stage lasts. Counting and drawing are apart: `advance` only adds numbers, `refresh` is called by a
+timer, so that thousands of units a second cost nothing. Everything happens in the thread of the event loop; no lock can
+be held when a signal arrives. A stage without units (reading, starting a model) is said while it lasts, and leaves no
+line behind; elsewhere than on a terminal it is said once.
+
+A stage is over when the next one begins or its work is done, and its last line comes before whatever is said then: with
+the time of its own last unit, and with how far it came where that was not to the end.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +27,8 @@ from turngap.report.harmless import harmless, one_line
 
 _PLAIN_SECONDS = 10.0
 _FIRST_PLAIN_SECONDS = 2.0
+_PLAIN_PART = 0.05
+"""Of the time that a stage has lasted: so long the next plain line is waited for at least."""
 _BAR = 16
 
 
@@ -35,7 +42,8 @@ class Terminal:
         self._name, self._total, self.done, self.errored = "", 0, 0, 0
         self._repeat = 0
         self._taken_over = 0
-        self._began = self._clock()
+        self._began = self._last = self._clock()
+        self._closing = self._ended = False
         self._next_plain = 0.0
         self._wait_until, self._wait_reason = 0.0, ""
         self._said: set[str] = set()
@@ -46,21 +54,24 @@ class Terminal:
     def stage(self, name: str, total: int, done: int = 0, errored: int = 0) -> None:
         """See `Progress.stage`; `errored` units are shown as to be repeated."""
         self._close_stage()
+        if self._ended:
+            return
         self._name, self._total, self.done, self.errored = name, total, done, 0
         self._repeat, self._taken_over = errored, done
         self.prompt_tokens = self.completion_tokens = 0
         self.cost = None
-        self._began = self._clock()
+        self._began = self._last = self._clock()
         self._next_plain = self._began + _FIRST_PLAIN_SECONDS
         self._wait_until = 0.0
-        if self._console.is_terminal:
+        if self._console.is_terminal and name:
             self._live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
             self._live.start()
-            self.refresh()
+            self._draw(self._live)
 
     def advance(self, *, errored: bool = False, usage: Usage | None = None) -> None:
         """See `Progress.advance`."""
         self.done += 1
+        self._last = self._clock()
         self.errored += errored
         if usage is not None:
             self.prompt_tokens += usage.prompt_tokens
@@ -76,19 +87,33 @@ class Terminal:
 
     def note(self, text: str) -> None:
         """See `Progress.note`."""
+        if self._total and self.done >= self._total:
+            self._close_stage()
         self._once(one_line(text))
 
     def refresh(self) -> None:
         """Draw the present state; called by a timer a few times a second."""
+        now = self._clock()
         if self._live is not None:
-            self._live.update(self._row(), refresh=True)
-        elif self._name and (self.done < self._total or not self._total) and self._clock() >= self._next_plain:
-            self._next_plain = self._clock() + _PLAIN_SECONDS
+            self._draw(self._live)
+        elif self._name and (self.done < self._total or not self._total) and now >= self._next_plain:
+            pause = max(_PLAIN_SECONDS, _PLAIN_PART * (now - self._began)) if self._total else math.inf
+            self._next_plain = now + pause
             self._print(self.line())
 
     def close(self) -> None:
         """Take the live line away and leave the last state as an ordinary line."""
         self._close_stage()
+
+    def end(self) -> None:
+        """The same, and nothing is shown from now on, whatever is still told."""
+        self.close()
+        self._ended = True
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether something is under way that ends by itself after an interrupt, at a place to go on from."""
+        return False
 
     @property
     def where(self) -> str:
@@ -109,26 +134,22 @@ class Terminal:
             self._live.stop()
             self._live = None
         if self._total:
+            self._closing = True
             self._print(self.line())
+            self._closing = False
         self._name, self._total = "", 0
 
     def facts(self) -> list[str]:
         """What there is to say beside the count, the most pressing first: a narrow terminal cuts the end off."""
         now = self._clock()
-        fresh = self.done - self._taken_over
-        seconds = max(now - self._began, 1e-9)
+        fresh, left = self.done - self._taken_over, self._total - self.done
+        seconds = max((now if left > 0 else self._last) - self._began, 1e-9)
         facts = []
         if now < self._wait_until:
             facts.append(f"waiting {self._wait_until - now:.0f} s: {self._wait_reason}")
         if fresh:
             facts.append(f"{fresh / seconds:.1f}/s")
-        left = self._total - self.done
-        if not fresh and left > 0 and seconds >= _FIRST_PLAIN_SECONDS:
-            facts.append(f"first answer under way for {duration(seconds)}")
-        if left <= 0:
-            facts.append(f"took {duration(seconds)}")
-        elif fresh:
-            facts.append(f"{duration(left * seconds / fresh)} left")
+        facts += self.ahead(seconds, left * seconds / fresh if fresh else None)
         facts.append(f"{self.errored} errored")
         repeat = self._repeat - fresh
         if repeat > 0:
@@ -140,6 +161,24 @@ class Terminal:
         if self.cost is not None:
             facts.append(f"cost {self.cost:.4g}{whose}")
         return facts
+
+    def ahead(self, seconds: float, rest: float | None) -> list[str]:
+        """How long the stage took or will take.
+
+        Args:
+            seconds: that it has lasted.
+            rest: seconds that it will still take; None where nothing tells.
+        """
+        if self.done >= self._total:
+            return [f"took {duration(seconds)}"]
+        if self._closing:
+            return [f"stopped after {duration(seconds)}"]
+        if rest is not None:
+            return [f"{duration(rest)} left"]
+        return [f"first answer under way for {duration(seconds)}"] if seconds >= _FIRST_PLAIN_SECONDS else []
+
+    def _draw(self, live: Live) -> None:
+        live.update(self._row(), refresh=True)
 
     def _row(self) -> Text:
         if not self._total:
@@ -156,7 +195,8 @@ class Terminal:
             self._print(text)
 
     def _print(self, text: str) -> None:
-        self._console.print(harmless(text), markup=False, soft_wrap=True)
+        if not self._ended:
+            self._console.print(harmless(text), markup=False, soft_wrap=True)
 
 
 def _short(count: int) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from turngap import domains, jsonio
@@ -21,6 +22,7 @@ from turngap.cli.eval import opened
 from turngap.cli.progress import Terminal
 from turngap.cli.say import say
 from turngap.errors import UsageError
+from turngap.protocols import recovering
 from turngap.protocols.evaluate import Services
 from turngap.protocols.keeping import TRIALS, Kept, keep
 from turngap.protocols.trials import roll_out
@@ -130,6 +132,10 @@ def rollout(
     keep_successful: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write verified successes as JSONL; then 2 trials if not given.")
     ] = None,
+    keep_recoveries: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write corrections and recoveries as JSONL; of corrected/MODEL."),
+    ] = None,
     max_errored: Annotated[
         int, typer.Option(min=0, metavar="N", help="Exit 1 when more trials than this are errored.")
     ] = 0,
@@ -147,22 +153,34 @@ def rollout(
     options = _settings(given)
     resolved = settings.resolve_rollout(config, os.environ, options)
     directory = output or settings.rollout_directory(resolved)
+    if keep_recoveries is not None:
+        recovering.require_corrected(resolved.model.spec)
+        _require_place("--keep-recoveries", keep_recoveries)
+        if keep_successful is not None and keep_successful.absolute() == keep_recoveries.absolute():
+            raise UsageError(f"--keep-successful and --keep-recoveries both name {keep_recoveries}; name two files")
     if keep_successful is not None:
-        _require_folder(keep_successful)
+        _require_place("--keep-successful", keep_successful)
         resolved = settings.resolve_rollout(config, os.environ, options, {"trials": _usual_trials(directory)})
     progress = Terminal()
     with opened(cache, None) as (shared, _):
         # Absolute, since code of others may be elsewhere when the directory is made.
         interrupt.run(roll_out(resolved, directory.absolute(), Services(progress=progress, cache=shared)), progress)
     conclude(
-        directory, max_errored=max_errored, max_user_errors=max_user_errors, as_json=as_json, keep_in=keep_successful
+        directory,
+        max_errored=max_errored,
+        max_user_errors=max_user_errors,
+        as_json=as_json,
+        keep_in=keep_successful,
+        recoveries_in=keep_recoveries,
     )
 
 
-def _require_folder(file: Path) -> None:
+def _require_place(option: str, file: Path) -> None:
     """Find out before the trials that what comes of them has no place to go."""
     if not file.parent.is_dir():
-        raise UsageError(f"--keep-successful {file}: there is no folder {file.parent}")
+        raise UsageError(f"{option} {file}: there is no folder {file.parent}")
+    if file.is_dir():
+        raise UsageError(f"{option} {file}: is a folder; name a file")
 
 
 def _usual_trials(directory: Path) -> int:
@@ -190,7 +208,13 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def conclude(
-    directory: Path, *, max_errored: int, max_user_errors: int, as_json: bool, keep_in: Path | None = None
+    directory: Path,
+    *,
+    max_errored: int,
+    max_user_errors: int,
+    as_json: bool,
+    keep_in: Path | None = None,
+    recoveries_in: Path | None = None,
 ) -> None:
     """Sum a run of trials up: write `metrics.json`, print the summary, and say with the exit code what is missing.
 
@@ -200,8 +224,10 @@ def conclude(
         max_user_errors: trials that the user may spoil.
         as_json: print one JSON document.
         keep_in: the file for the verified successes, where they are wanted.
+        recoveries_in: the file for corrections and recoveries, likewise.
 
     Raises:
+        UsageError: a file cannot be written, or recoveries are wanted of a model that is not corrected.
         typer.Exit: with code 1, when more trials are errored, missing or spoiled than allowed.
     """
     with RunStore.open(directory, write=True) as store:
@@ -210,15 +236,23 @@ def conclude(
         store.write_metrics(to_document(summary))
         why = symptoms(store)
         kept = None if keep_in is None else keep(store, domains.build(config.domain), keep_in)
+        recovered = None
+        if recoveries_in is not None:
+            recovered = recovering.keep_recoveries(store, domains.build(config.domain), recoveries_in)
     document = {"run": str(directory), **to_document(summary)}
     if kept is not None:
         document["kept"] = {"file": str(keep_in), "scenarios": {one.scenario: _numbers(one) for one in kept}}
+    if recovered is not None:
+        document["recoveries"] = {"file": str(recoveries_in), **msgspec.to_builtins(recovered)}
     if as_json:
         typer.echo(jsonio.dumps(document, indent=2))
     else:
         show(summary, why, directory)
     for line in _told(kept or (), keep_in):
         say(line, err=True)
+    if recovered is not None:
+        counts = f"corrections {recovered.differed}, recoveries {recovered.recovered}, of {recovered.trials} trials"
+        say(f"{counts}: {recoveries_in}", err=True)
     n = summary.n
     if n["errored"] + n["missing"] > max_errored or n["user_errors"] > max_user_errors:
         raise typer.Exit(1)

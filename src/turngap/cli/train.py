@@ -6,7 +6,6 @@ the command goes on where it was stopped, and ends with the same weights.
 
 from __future__ import annotations
 
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -16,60 +15,35 @@ import typer
 from turngap import jsonio
 from turngap.cli.interrupt import Blocking
 from turngap.cli.main import INTERRUPTED
-from turngap.cli.progress import Terminal, duration
 from turngap.cli.say import say
+from turngap.cli.training_progress import TrainingTerminal
 from turngap.errors import DataError, MissingExtra, StoreError, UsageError
 from turngap.models import hub
+from turngap.models.packaged import names
 from turngap.models.templating import Manner
 from turngap.report.preview import preview as shown_of
 from turngap.report.preview import preview_text
 from turngap.report.table import console
-from turngap.report.training_card import card, training_table
+from turngap.report.training_card import CARD, card, training_table
 from turngap.training import exchange, fitting
-from turngap.training.base import load, load_tokenizer
+from turngap.training.base import GGUF, MODEL, load, load_tokenizer
 from turngap.training.fitting import ENGINES, Engine, Outcome
 from turngap.training.moment import Halted, Moment
 from turngap.training.recipe import Recipe, overridden, recipe
 from turngap.training.vocabulary import texts_of
 
-CARD, PREVIEW = "README.md", "preview.html"
+PREVIEW = "preview.html"
 _PACKAGES: dict[str, tuple[str, ...]] = {"lean": ("torch", "transformers"), "trl": ("torch", "transformers", "trl")}
-
-
-class TrainingTerminal(Terminal):
-    """Progress of a training: its unit is the step, and what matters is the loss."""
-
-    moment: Moment | None = None
-
-    def tell(self, moment: Moment) -> None:
-        """A step is done."""
-        if self.moment is None:
-            self.stage("training", moment.steps, done=moment.step - 1)
-        self.moment = moment
-        self.advance()
-        self.refresh()
-
-    def facts(self) -> list[str]:
-        """See `Terminal.facts`."""
-        found = self.moment
-        if found is None:
-            return []
-        facts = [f"loss {found.loss:.3f}"]
-        if found.validation is not None:
-            facts.append(f"validation {found.validation:.3f}")
-        facts.append(f"{found.tokens_per_second:.0f} tokens/s")
-        fresh = self.done - self._taken_over
-        if self.done < found.steps and fresh:
-            facts.append(f"{duration(found.seconds * (found.steps - self.done) / fresh)} left")
-        elif self.done >= found.steps:
-            facts.append(f"took {duration(found.seconds)}")
-        return facts
 
 
 def train(
     examples: Annotated[Path, typer.Argument(metavar="EXAMPLES", help="Directory that turngap examples wrote.")],
     base: Annotated[
-        str, typer.Option(metavar="MODEL", help="Folder of transformers, local/smollm2, FILE.gguf, new:qwen3?hidden=..")
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help=f"Folder of transformers, {names()}, FILE.gguf, new:qwen3?hidden=..",
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where all goes; repeating goes on.")],
     recipe_name: Annotated[
@@ -106,7 +80,7 @@ def train(
         wanted = msgspec.structs.replace(wanted, seed=seed)
     manner = _manner(template, today, thinking=thinking)
     if preview is not None:
-        _preview(examples, base, wanted, manner, output, preview)
+        _preview(examples, base, wanted, manner, output, engine=engine, count=preview)
         return
     done = fitting.finished(output, examples, base, wanted, manner=manner, engine=engine)
     if done is None:
@@ -126,7 +100,8 @@ def _train(examples: Path, base: str, wanted: Recipe, output: Path, manner: Mann
         progress.stage("rendering examples", 0)
 
         def watch(moment: Moment) -> None:
-            progress.tell(moment)
+            progress.watch(moment)
+            progress.refresh()
             if moment.step == moment.steps:
                 stop.free()
 
@@ -141,15 +116,15 @@ def _train(examples: Path, base: str, wanted: Recipe, output: Path, manner: Mann
     return found
 
 
-def _preview(examples: Path, base: str, wanted: Recipe, manner: Manner | None, output: Path, count: int) -> None:
+def _preview(
+    examples: Path, base: str, wanted: Recipe, manner: Manner | None, output: Path, *, engine: Engine, count: int
+) -> None:
     """Show sequences with what is learnt of them, here and as a page."""
     if count < 1:
         raise UsageError(f"--preview {count}: at least 1")
     talks = exchange.conversations(examples, "train")
-    settled = fitting.plan(examples, load_tokenizer(base, texts_of(talks)), wanted, manner)
-    _, sets = exchange.read(examples)
-    chosen = exchange.conversations(examples, "train") if settled.whole else sets["train"]
-    shown = shown_of(islice(chosen, count), settled.renderer)
+    settled = fitting.plan(examples, load_tokenizer(base, texts_of(talks)), wanted, manner, engine)
+    shown = shown_of(settled.learnt[:count], settled.renderer)
     console().print(preview_text(shown))
     for note in settled.notes:
         say(note, err=True)
@@ -195,7 +170,7 @@ def _conclude(found: Outcome, examples: Path, output: Path, *, as_json: bool) ->
 
 
 def _ask(output: Path) -> str:
-    served = [f"hf/{output / fitting.MODEL}"]
-    if (output / fitting.GGUF).is_file():
-        served.append(f"local/{output / fitting.GGUF}")
+    served = [f"hf/{output / MODEL}"]
+    if (output / GGUF).is_file():
+        served.append(f"local/{output / GGUF}")
     return f"ask it as {' or '.join(served)}; card: {output / CARD}"

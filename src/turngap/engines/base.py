@@ -18,7 +18,7 @@ class Progress(Protocol):
         """A new stage begins.
 
         Args:
-            name: what the stage is called, e.g. ``replay``.
+            name: what the stage is called, e.g. ``replay``; empty where none begins and only the one before is over.
             total: units in it, those of earlier commands on the same run included.
             done: units with a result, taken over from before.
             errored: units taken over as errored, not among `done`; they are about to be tried again.

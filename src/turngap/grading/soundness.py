@@ -8,7 +8,8 @@ the reference is looked at and done once, in a world of its own, and each findin
 * `REFUSED`: the domain refuses a change that the reference makes, so that the task can be passed without it.
 * `IN_VAIN`: it refuses a call of the reference that changes nothing.
 * `UNMET`: the reference does not meet what the task asks for beside it.
-* `CONTRADICTED`: the user says one value and the reference takes another.
+* `CONTRADICTED`: the user says one value and the reference takes another. A value that the reference takes elsewhere
+  contradicts nothing: of two returns, the user may name one good, and say of the other where it is found.
 * `UNASKED`: the user has facts under a name that no argument of a tool bears.
 * `VACUOUS`: a part of what the task is held against asks for nothing, so that agents pass it whatever they do.
 
@@ -35,7 +36,7 @@ from turngap.grading.doing import Deeds, Made, called
 from turngap.grading.wanted import Wanted, cut
 from turngap.metrics.schema import Shape
 
-VERSION = 2
+VERSION = 3
 """Raised when the same task would be found otherwise."""
 
 _NEAR = 3  # names that a finding offers
@@ -203,17 +204,25 @@ class Examiner:
             problem = ", ".join(f"{slot}{_near(slot, self._slots, every=False)}" for slot in stray)
             yield Flaw.UNASKED, "turngap.intent", problem
         current, gone = _facts(intent)
-        for index, action in enumerate(task.criteria.actions):
-            tool = self._tools["assistant"].get(action.name)
-            if action.requestor != "assistant" or tool is None or tool.kind != "write":
-                continue
-            for slot, value in leaves(action.arguments):
-                now, before = current.get(slot, {}), gone.get(slot, {})
-                words = spell(value).casefold()
-                if (now or before) and words not in now:
-                    said = "has taken it back" if words in before else f"says {', '.join((now or before).values())}"
-                    problem = f"{action.name} takes {slot} {spell(value)}, and the user {said}"
-                    yield Flaw.CONTRADICTED, f"{_REFERENCE}[{index}].arguments.{slot}", problem
+        taken = [
+            (index, action, slot, value)
+            for index, action in enumerate(task.criteria.actions)
+            if self._is_write(action)
+            for slot, value in leaves(action.arguments)
+        ]
+        used = {(slot, spell(value).casefold()) for _, _, slot, value in taken}
+        for index, action, slot, value in taken:
+            now, before = current.get(slot, {}), gone.get(slot, {})
+            words = spell(value).casefold()
+            left = [said for key, said in (now or before).items() if (slot, key) not in used]
+            if words not in now and (left or words in before):
+                said = "has taken it back" if words in before else f"says {', '.join(left)}"
+                problem = f"{action.name} takes {slot} {spell(value)}, and the user {said}"
+                yield Flaw.CONTRADICTED, f"{_REFERENCE}[{index}].arguments.{slot}", problem
+
+    def _is_write(self, action: Action) -> bool:
+        tool = self._tools["assistant"].get(action.name)
+        return action.requestor == "assistant" and tool is not None and tool.kind == "write"
 
 
 def _vacuous(task: Task) -> Iterator[_Found]:

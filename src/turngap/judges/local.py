@@ -1,4 +1,4 @@
-"""A local model as judge: ``local/FILE.gguf``, served and asked as `turngap.models.local` does.
+"""A local model as judge: ``local/FILE.gguf`` or a packaged one, served and asked as `turngap.models.local` does.
 
 Such a model is asked through the `Model` seam, which has one token limit for all its answers, so a reply that the limit
 cut off is asked for again in fewer words only. Text is never looked at for tool calls here: a verdict is JSON too.
@@ -68,7 +68,7 @@ def build(
     context: ModelContext,
     save_prompt: SavePrompt | None = None,
 ) -> LlmJudge:
-    """Build the judge ``local/FILE.gguf`` or ``local/smollm2``; nothing is loaded yet.
+    """Build the judge ``local/FILE.gguf`` or ``local/NAME``; nothing is loaded yet.
 
     Raises:
         MissingExtra: a package is missing. UsageError: no such file, or options in the spec.

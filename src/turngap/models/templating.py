@@ -12,28 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
-import jinja2
 import msgspec
 
 from turngap import jsonio
 from turngap.data import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolSpec, UserMessage
 from turngap.errors import ConfigError, DataFault
 from turngap.models.base import Request, Seat
+from turngap.models.turns import CHATML, known_to
 from turngap.models.wire import Wire
-
-OURS = Path(__file__).with_name("templates") / "chatml_tools.jinja"
-"""For models trained on ChatML whose own template has no place for tools."""
-OURS_THINKING = OURS.with_name("chatml_tools_thinking.jinja")
-"""The same for models that are to reason before they answer."""
 
 MANNER = "turngap.json"
 """In a folder of transformers: ``{"manner": ...}``, how the model in it was trained to be asked (see `Manner`)."""
 
 _NOWHERE = Seat(conversation="", protocol="gold", decision=None)
-_CHATML = "<|im_start|>"
 _CLOCK = "strftime_now"
 """What templates call to learn the date of the day."""
 _DIRECTIVES = "aAbBcdeFHIjmMpSxXyY"
@@ -45,6 +38,8 @@ class Tokenizer(Protocol):
 
     chat_template: Any
     all_special_ids: list[int]
+    added_tokens_decoder: dict[int, Any]
+    """Token -> what it is: its text as ``content``, and as ``special`` whether texts have no such thing."""
 
     def apply_chat_template(self, conversation: Any, **settings: Any) -> Any:
         """Render messages."""
@@ -130,7 +125,9 @@ class Templated:
             raise ConfigError(f"the date is {manner.today!r}; write it as 2031-05-01") from None
         self._source = _with_a_stopped_clock(template, self._today) if _CLOCK in template else template
         self._wire = Wire(send_reasoning=manner.thinking, fold_roles=manner.fold_roles)
-        self._marks = frozenset((*tokenizer.all_special_ids, *tokenizer.get_added_vocab().values()))
+        # Some vocabularies hold line ends and runs of blanks in the same way as marks.
+        added = (token for text, token in tokenizer.get_added_vocab().items() if text.strip())
+        self._marks = frozenset((*tokenizer.all_special_ids, *added))
 
     def prompt(self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message]) -> str:
         """The text that asks for the next decision, as a server would ask.
@@ -186,7 +183,8 @@ class Templated:
 
     def stops(self) -> frozenset[int]:
         """The tokens at which an answer is over: the marks behind it, those that begin another turn, and the end."""
-        special = frozenset(self.tokenizer.all_special_ids)
+        added = self.tokenizer.added_tokens_decoder
+        special = frozenset((*self.tokenizer.all_special_ids, *(token for token in added if added[token].special)))
         asked: list[Message] = [UserMessage(content="a"), AssistantMessage(content="b"), UserMessage(content="c")]
         seen = special & frozenset(self.tokens(self.prompt("", (), asked)))
         end = getattr(self.tokenizer, "eos_token_id", None)
@@ -195,6 +193,8 @@ class Templated:
     def _render(
         self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message], *, generation: bool
     ) -> str:
+        import jinja2  # noqa: PLC0415 - comes with what has tokenizers; who renders nothing does without
+
         request = Request(policy=policy, tools=tools, messages=tuple(messages), seat=_NOWHERE)
         told, encoded = self._wire.encode(request)
         if self.manner.arguments == "object":
@@ -296,6 +296,9 @@ def fitted(tokenizer: Tokenizer, manner: Manner | None = None) -> tuple[Template
     """A tokenizer with its own template, or with ours where its own loses tools; and a line to tell the person.
 
     A template that the manner names is never replaced.
+
+    Raises:
+        ConfigError: the model is to reason, and our template for its turns has no place for that.
     """
     manner = manner or Manner()
     if manner.template is None and tokenizer.chat_template is None:
@@ -305,7 +308,7 @@ def fitted(tokenizer: Tokenizer, manner: Manner | None = None) -> tuple[Template
     if not lost.essential:
         dated = f"the chat template writes the date, which is told to be {manner.today} (--today)" if lost.dated else ""
         return own, "; ".join(filter(None, (lost.sentence(), dated)))
-    if manner.template is None and _CHATML in tokenizer.get_added_vocab():
+    if manner.template is None and CHATML.begin in tokenizer.get_added_vocab():
         return _ours(tokenizer, manner), f"{lost.sentence()}: turngap's own is used"
     folded = Templated(tokenizer, msgspec.structs.replace(manner, fold_roles=True))
     if not manner.fold_roles and not dropped(folded).essential:
@@ -314,8 +317,11 @@ def fitted(tokenizer: Tokenizer, manner: Manner | None = None) -> tuple[Template
 
 
 def _ours(tokenizer: Tokenizer, manner: Manner) -> Templated:
-    template = (OURS_THINKING if manner.thinking else OURS).read_text(encoding="utf-8")
-    return Templated(tokenizer, msgspec.structs.replace(manner, template=template))
+    turns = known_to(tokenizer.get_added_vocab())
+    file = turns.thinking if manner.thinking else turns.template
+    if file is None:
+        raise ConfigError(f"turngap's template for turns marked {turns.begin} has no thoughts; name one: --template")
+    return Templated(tokenizer, msgspec.structs.replace(manner, template=file.read_text(encoding="utf-8")))
 
 
 def _with_a_stopped_clock(template: str, today: date) -> str:

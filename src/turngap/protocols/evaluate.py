@@ -20,6 +20,7 @@ from turngap.config import DataConfig, EvalConfig, RolloutConfig, differences
 from turngap.data import Conversation, Decision, Failure, Prediction, Trajectory, decisions
 from turngap.engines.base import Progress
 from turngap.engines.local import run_units
+from turngap.engines.streams import Claim, Streams
 from turngap.errors import ConfigError, UsageError
 from turngap.judges.base import Judge
 from turngap.models import CallCache, Examined, Model, ModelContext
@@ -157,6 +158,11 @@ def model_context(store: RunStore | Pending, config: EvalConfig | RolloutConfig,
 
 
 def _refuse_impossible(config: EvalConfig, model: Model) -> None:
+    if getattr(model, "live_only", False):
+        raise UsageError(
+            f"{config.model.spec} acts in live conversations only and has no answers on recorded ones; "
+            "use turngap rollout, or name the model alone"
+        )
     wanted = [name for name in _OWN_HISTORY if name in config.protocols]
     if wanted and getattr(model, "gold_only", False):
         raise UsageError(
@@ -245,20 +251,18 @@ def _require_results(store: RunStore, config: EvalConfig) -> None:
 
 
 async def _predict_all(store: RunStore, model: Model, progress: Progress, concurrency: int) -> None:
-    def open_units() -> Iterator[tuple[Conversation, Decision]]:
+    def open_units() -> Iterator[list[tuple[Conversation, Decision]]]:
         for conversation in store.conversations():
             done = store.predicted(conversation.id)
-            for decision in decisions(conversation):
-                if decision.index not in done:
-                    yield conversation, decision
+            yield [(conversation, decision) for decision in decisions(conversation) if decision.index not in done]
 
-    async def work(unit: tuple[Conversation, Decision]) -> None:
-        conversation, decision = unit
-        result = await gold.predict(model, conversation, decision)
-        store.put_prediction(conversation.id, decision.index, result)
-        _advance(progress, result)
+    async def work(claim: Claim[tuple[Conversation, Decision]]) -> None:
+        with claim as (conversation, decision):
+            result = await gold.predict(model, conversation, decision)
+            store.put_prediction(conversation.id, decision.index, result)
+            _advance(progress, result)
 
-    await run_units(open_units(), work, concurrency=concurrency)
+    await run_units(Streams(open_units()), work, concurrency=concurrency)
 
 
 async def _replay_all(store: RunStore, model: Model, config: EvalConfig, progress: Progress, concurrency: int) -> None:

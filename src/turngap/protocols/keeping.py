@@ -16,7 +16,7 @@ from turngap.data import Cause, Conversation, Scenario, Score, Trajectory
 from turngap.domains import LiveDomain
 from turngap.formats.writer import write_openai
 from turngap.grading.conversation import conversation
-from turngap.protocols.trials import SCORERS
+from turngap.protocols.rollout import SCORERS
 from turngap.runs.store import RunStore
 from turngap.runs.trials import MAIN
 

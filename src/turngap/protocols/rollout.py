@@ -16,7 +16,10 @@ from turngap.data.reward import Reward
 from turngap.live import termination
 from turngap.metrics.passk import succeeded
 from turngap.protocols.unit import blame
+from turngap.runs.trials import AUDIT, MAIN, Player
 
+SCORERS: dict[Player, str] = {MAIN: "reward", AUDIT: "audit"}
+"""Who played the user -> the scorer of these trials."""
 _MOST_DETAIL = 500  # characters of a score's detail
 
 

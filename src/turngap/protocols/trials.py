@@ -29,9 +29,11 @@ from turngap.errors import UsageError
 from turngap.live import Place
 from turngap.models import Examined, Model, ModelContext, Request, Seat
 from turngap.models.base import workers
-from turngap.protocols import floors, rollout, vetting
+from turngap.models.corrected import acting
+from turngap.protocols import floors, recovering, rollout, vetting
 from turngap.protocols.evaluate import Pending, Services, model_context, require_same
 from turngap.protocols.grading import Grader, graded, open_grader
+from turngap.protocols.rollout import SCORERS
 from turngap.protocols.taskset import chosen
 from turngap.runs.store import DATABASE, RunStore
 from turngap.runs.trials import AUDIT, MAIN, Player, task_digest
@@ -39,8 +41,6 @@ from turngap.users import Part, Simulator
 from turngap.users.faults import examine
 from turngap.users.lapse import Lapse
 
-SCORERS: dict[Player, str] = {MAIN: "reward", AUDIT: "audit"}
-"""Who played the user -> the scorer of these trials."""
 AGAIN = (Cause.ENDPOINT, Cause.JUDGE)
 """Causes for which a trial, or its grading, is tried again on resuming."""
 _CODE = "code"  # of a domain's identity: file -> digest
@@ -150,9 +150,12 @@ def open_cast(config: RolloutConfig, domain: LiveDomain, context: ModelContext, 
     Raises:
         UsageError, MissingExtra: a name that nothing goes by, or a model that cannot act on its own history.
     """
+    refusal = UsageError(f"{config.model.spec} holds predictions on gold history and cannot act in a live domain")
+    if config.model.provider == "recorded":  # before its file is read, whose faults are of no interest here
+        raise refusal
     model = models.build(config.model, context)
     if getattr(model, "gold_only", False):
-        raise UsageError(f"{config.model.spec} holds predictions on gold history and cannot act in a live domain")
+        raise refusal
     return Cast(
         model=model,
         domain=domain,
@@ -202,7 +205,8 @@ def _settle(store: RunStore, cast: Cast, progress: Progress) -> None:
 
 
 def _remarks(config: RolloutConfig) -> Iterator[str]:
-    asked = config.model.provider not in ("baseline", "recorded") and ":" not in config.model.provider
+    provider = acting(config.model.spec).partition("/")[0]
+    asked = provider not in ("baseline", "recorded") and ":" not in provider
     fixed = config.user.temperature == 0 or config.user.provider.partition("?")[0] == "scripted"
     if config.trials > 1 and asked and config.model.temperature == 0 and fixed:
         yield (
@@ -307,6 +311,7 @@ async def _grade_and_score(
     writes = {tool.name for tool in domain.tools if tool.kind == "write"}
     for player in players:
         store.replace_scores(SCORERS[player], _scores(store, player, writes))
+    recovering.take_note(store, domain)
     await floors.lay(store, domain, grader, progress)
     store.set_note("scoring", {"grader": grader.identity()})
 

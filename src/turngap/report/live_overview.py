@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from turngap.analysis.rollout import FLOORS
 from turngap.analysis.trial import SCENARIOS, measure_of, shown_hats
@@ -58,7 +58,7 @@ def headline(found: Sequence[LiveSubject]) -> Section:
         key="live",
         title="Agents on live tasks",
         lead=(_HEADLINE_LEAD,),
-        findings=tuple(_headline_sentence(one) for one in found),
+        findings=tuple(said for one in found for said in _headline_sentences(one)),
         tables=(Table(caption=f"Success in percent. {_who(found)}", columns=columns, rows=rows),),
         notes=tuple(notes),
     )
@@ -181,6 +181,13 @@ def _size(one: LiveSubject) -> str:
 def _who(found: Sequence[LiveSubject]) -> str:
     places = ", ".join(dict.fromkeys(one.domain for one in found))
     return f"Domain {places}; the user is played by {', '.join(dict.fromkeys(one.summary.user for one in found))}."
+
+
+def _headline_sentences(one: LiveSubject) -> Iterator[str]:
+    """What the run came to; before it, where that is not the agent's own doing, why."""
+    if one.summary.caveat:
+        yield f"{one.label}: {one.summary.caveat}."
+    yield _headline_sentence(one)
 
 
 def _headline_sentence(one: LiveSubject) -> str:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from turngap.data import Conversation
 from turngap.report.harmless import harmless, one_line
+from turngap.training.drawn import Drawn
 from turngap.training.example import Example
 from turngap.training.rendering import Refused, Rendered, Renderer
 
@@ -36,6 +37,12 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     text: str
     tokens: int
+    times: int = 0
+    """How often it is learnt; 0 where it is not."""
+
+    def meaning(self) -> str:
+        """What it is to a reader."""
+        return f"learnt {self.times} times" if self.times > 1 else KINDS[self.kind]
 
 
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,13 +65,19 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
             return f"not trained on: {self.refused}"
         trained = self.tokens("trained")
         told = f"{trained + self.tokens('context'):,} tokens, {trained:,} of them learnt"
+        targets = sum(one.tokens * one.times for one in self.stretches)
+        if targets != trained:
+            told += f", some of them several times ({targets:,} in all)"
         if self.cut:
             told += f"; {self.cut} messages cut, {self.tokens('cut'):,} tokens"
         return told
 
 
-def preview(items: Iterable[Example | Conversation], renderer: Renderer) -> tuple[Shown, ...]:
-    """Render examples one by one, conversations as one sequence each, as training does."""
+def preview(items: Iterable[Example | Drawn | Conversation], renderer: Renderer) -> tuple[Shown, ...]:
+    """Render examples one by one, conversations as one sequence each, as training does.
+
+    A conversation by itself is one of which everything is learnt once.
+    """
     return tuple(_shown(one, renderer) for one in items)
 
 
@@ -73,26 +86,36 @@ def preview_text(shown: Sequence[Shown]) -> RenderableType:
     return Group(*(part for one in shown for part in _parts(one)))
 
 
-def _shown(item: Example | Conversation, renderer: Renderer) -> Shown:
-    found = renderer.example(item) if isinstance(item, Example) else renderer.conversation(item)
+def _shown(item: Example | Drawn | Conversation, renderer: Renderer) -> Shown:
+    found = _rendered(item, renderer)
     if isinstance(found, Refused):
         return Shown(id=found.id, refused=f"{found.why}{f': {found.detail}' if found.detail else ''}")
     at, lost = _cut(item, found, renderer) if found.cut and isinstance(item, Example) else (0, [])
     text = renderer.templated.text
     stretches: list[Stretch] = []
-    for begin, end, kind in _runs(found, at):
+    for begin, end in _runs(found, at):
         if lost and begin == at:
             stretches.append(Stretch(kind="cut", text=text(lost), tokens=len(lost)))
-        stretches.append(Stretch(kind=kind, text=text(found.tokens[begin:end]), tokens=end - begin))
+        times = found.learnt[begin]
+        kind: Kind = "trained" if times else "context"
+        stretches.append(Stretch(kind=kind, text=text(found.tokens[begin:end]), tokens=end - begin, times=times))
     return Shown(id=found.id, stretches=tuple(stretches), cut=found.cut)
 
 
-def _runs(rendered: Rendered, border: int) -> Iterator[tuple[int, int, Kind]]:
-    """Begin, end and kind of neighbouring tokens of one kind; a run ends at the border too."""
+def _rendered(item: Example | Drawn | Conversation, renderer: Renderer) -> Rendered | Refused:
+    if isinstance(item, Example):
+        return renderer.example(item)
+    if isinstance(item, Drawn):
+        return renderer.conversation(item.conversation, item.counts)
+    return renderer.conversation(item)
+
+
+def _runs(rendered: Rendered, border: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of neighbouring tokens that are learnt equally often; a run ends at the border too."""
     begin = 0
     for at in range(1, len(rendered.tokens) + 1):
         if at in (border, len(rendered.tokens)) or rendered.learnt[at] != rendered.learnt[begin]:
-            yield begin, at, "trained" if rendered.learnt[begin] else "context"
+            yield begin, at
             begin = at
 
 
@@ -115,7 +138,7 @@ def _cut(example: Example, rendered: Rendered, renderer: Renderer) -> tuple[int,
 def _parts(one: Shown) -> Iterator[Text]:
     yield Text(f"{one_line(one.id)}: {one_line(one.sentence())}", style="bold")
     for stretch in one.stretches:
-        yield Text(f"--- {stretch.kind}: {stretch.tokens:,} tokens, {KINDS[stretch.kind]}", style="italic")
+        yield Text(f"--- {stretch.kind}: {stretch.tokens:,} tokens, {stretch.meaning()}", style="italic")
         shown = stretch.text if stretch.kind == "trained" else _shortened(stretch.text)
         yield Text(harmless(shown), style=_STYLES[stretch.kind])
     yield Text()

@@ -27,5 +27,6 @@ def preview_page(shown: Sequence[Shown], *, title: str, notes: Sequence[str] = (
         title=title,
         notes=notes,
         kinds=KINDS,
+        repeated=any(part.times > 1 for one in shown for part in one.stretches),
         made_with=f"turngap {__version__}",
     )

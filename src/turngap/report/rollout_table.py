@@ -29,14 +29,17 @@ _OVER = "n: tasks for pass^k and the floors, trials for all else; intervals are 
 
 
 def rollout_table(summary: RolloutSummary, *, title: str, why: Symptoms | None = None) -> RenderableType:
-    """One run: figures, scenarios, how trials ended, why they failed, tasks, notes.
+    """One run: what is to be known first, figures, scenarios, how trials ended, why they failed, tasks, notes.
 
     Args:
         summary: the figures.
         title: first line.
         why: what went wrong, where it is to be said.
     """
-    parts: list[RenderableType] = [Text(title, style="bold"), Text(_sizes(summary)), Text(), *_figures(summary)]
+    parts: list[RenderableType] = [Text(title, style="bold"), Text(_sizes(summary))]
+    if summary.caveat:
+        parts.append(Text(one_line(summary.caveat), style="bold"))
+    parts += [Text(), *_figures(summary)]
     scenarios = [name for name in SCENARIOS if f"pass^1[{name}]" in summary.metrics]
     if len(scenarios) > 1:
         parts += [Text(), _scenarios(summary, scenarios)]
@@ -44,7 +47,8 @@ def rollout_table(summary: RolloutSummary, *, title: str, why: Symptoms | None =
     if why is not None and (block := why_failed(why)) is not None:
         parts += [Text(), block]
     parts += [Text(), *task_table(summary.per_task)]
-    return Group(*parts, Text(), _lines((*_facts(summary), *summary.notes)))
+    notes = (note for note in summary.notes if note != summary.caveat)  # which stands above the figures
+    return Group(*parts, Text(), _lines((*_facts(summary), *notes)))
 
 
 def _sizes(summary: RolloutSummary) -> str:

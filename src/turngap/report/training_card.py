@@ -14,9 +14,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from turngap.report import markdown
+from turngap.training.base import GGUF, MODEL
 from turngap.training.exchange import Manifest
-from turngap.training.fitting import GGUF, MODEL, Outcome
+from turngap.training.fitting import Outcome
 
+CARD = "README.md"
+"""What the card is called, in the directory of the training."""
 _UNMEASURED = """\
 None are measured yet. `turngap eval DATA --model MODEL` and `turngap rollout --domain DOMAIN --model MODEL` measure
 them; next-turn figures alone do not say whether workflows are finished."""
@@ -77,7 +80,7 @@ def rows(outcome: Outcome) -> Iterator[tuple[str, str]]:
     counts = outcome.counts
     yield "base", f"{outcome.base}, {outcome.parameters:,} weights"
     yield "learnt from", f"{counts['decisions']:,} decisions in {counts['sequences']:,} sequences"
-    yield "tokens", f"{counts['tokens']:,} in one pass, of which {counts['learnt_tokens']:,} learnt"
+    yield "tokens", f"{counts['tokens']:,} in one pass; {counts['learnt_tokens']:,} learnt, repeats counted"
     if counts["cut_messages"]:
         yield "cut for length", f"{counts['cut_messages']:,} messages of contexts"
     if counts["refused"]:

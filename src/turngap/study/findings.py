@@ -1,11 +1,12 @@
 """What a study found: the figures of each model side by side, and in words whether better turns became finished work.
 
-Figures are those of the stored runs (`turngap.analysis`); nothing is measured here. The verdict is that of
-`turngap.analysis.compare` between the first and the last model, on the conversations that both were asked.
+Figures are those of the stored runs (`turngap.analysis`); nothing is measured here. Differences and verdicts are those
+of `turngap.analysis.compare` between two models, on the conversations and tasks that both were asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 import msgspec
@@ -14,6 +15,7 @@ from turngap.analysis import rollout, summary
 from turngap.analysis.compare import compare
 from turngap.data import Figure
 from turngap.errors import TurngapError
+from turngap.metrics.paired import Difference
 from turngap.runs.store import RunStore
 from turngap.study.laboratory import Measured, Results
 from turngap.study.plan import Study
@@ -48,13 +50,24 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     figures: dict[str, Figure]
 
 
+class Contrasted(msgspec.Struct, frozen=True, kw_only=True):
+    """Two models on what both were asked."""
+
+    first: str
+    second: str
+    differences: dict[str, Difference]
+    """Figure -> second less first, over the same units."""
+    verdicts: tuple[str, ...]
+    """In words: on recorded conversations, then live."""
+
+
 class Findings(msgspec.Struct, frozen=True, kw_only=True):
     """A study, summed up."""
 
     study: Study
     columns: tuple[Column, ...]
-    verdicts: tuple[str, ...]
-    """In words, from the paired comparison of the first and the last model; empty with one model."""
+    contrasts: tuple[Contrasted, ...]
+    """Before and after training, then after training and each recovery round; empty with one model."""
     results: Results
 
 
@@ -63,9 +76,18 @@ def findings(study: Study, results: Results) -> Findings:
     return Findings(
         study=study,
         columns=tuple(_column(one) for one in results.measured),
-        verdicts=_verdicts(results.measured[0], results.measured[-1]) if len(results.measured) > 1 else (),
+        contrasts=tuple(_contrasted(*pair) for pair in _pairs(results.measured)),
         results=results,
     )
+
+
+def _pairs(measured: Sequence[Measured]) -> Iterator[tuple[Measured, Measured]]:
+    """Before and after, then after and each model that went on from it."""
+    after = next(index for index, one in enumerate(measured) if one.name == "after")
+    if after:
+        yield measured[0], measured[after]
+    for one in measured[after + 1 :]:
+        yield measured[after], one
 
 
 def _column(measured: Measured) -> Column:
@@ -76,16 +98,18 @@ def _column(measured: Measured) -> Column:
     return Column(name=measured.name, spec=measured.spec, figures={n: figures[n] for n in SHOWN if n in figures})
 
 
-def _verdicts(first: Measured, last: Measured) -> tuple[str, ...]:
-    found = []
+def _contrasted(first: Measured, last: Measured) -> Contrasted:
+    differences: dict[str, Difference] = {}
+    verdicts: list[str] = []
     for one, other in ((first.recorded, last.recorded), (first.live, last.live)):
         with ExitStack() as closing:
             stores = [closing.enter_context(RunStore.open(run)) for run in (one, other)]
             try:
                 # The base may have been asked less: what both were asked is compared.
-                comparison = compare(stores, force=True)
+                (contrast,) = compare(stores, force=True).contrasts
             except TurngapError as error:
-                found.append(f"not compared: {error}")
-            else:
-                found += [contrast.verdict for contrast in comparison.contrasts]
-    return tuple(found)
+                verdicts.append(f"not compared: {error}")
+                continue
+        differences |= {figure.name: figure.difference for figure in contrast.figures if figure.name in SHOWN}
+        verdicts.append(contrast.verdict)
+    return Contrasted(first=first.name, second=last.name, differences=differences, verdicts=tuple(verdicts))

@@ -1,7 +1,10 @@
 """What is trained: weights and tokenizer of a base model, from wherever they come.
 
 * a model of transformers by path (or by name, where it lies in the local cache);
-* ``local/smollm2`` and ``FILE.gguf``: converted once into weights that can be trained, kept in a cache folder;
+* ``local/smollm2`` and the like (`turngap.models.packaged`), and ``FILE.gguf``: converted once into weights that can be
+  trained, kept in a cache folder;
+* a folder that an earlier training of turngap wrote (``DIR/model``): like any other, and what comes of it is written as
+  GGUF again where the earlier one was;
 * ``new:qwen3?hidden=256&layers=4``: a new small model of Qwen3's architecture with a byte-level BPE tokenizer that is
   trained on the data, for experiments of minutes.
 
@@ -22,9 +25,11 @@ from turngap import jsonio
 from turngap.errors import ConfigError, UsageError
 from turngap.models import hub
 from turngap.models.fingerprint import of_folder
-from turngap.models.local import smollm2_file
+from turngap.models.packaged import cache, named, names
 from turngap.training.vocabulary import byte_level_tokenizer
 
+MODEL, GGUF = "model", "model.gguf"
+"""What a training writes into its directory: the model for transformers, and where it can the same for llama.cpp."""
 _NEW = "new:qwen3"
 _SIZES = {"hidden": 256, "layers": 4, "heads": 4, "vocabulary": 2048}
 _NEW_TEMPLATE_CONTEXT = 8192
@@ -65,7 +70,16 @@ def load(spec: str, texts: Iterable[str] = (), *, seed: int = 0) -> Base:
     hub.prepare("torch", "transformers", "tokenizers", purpose="training")
     if spec.startswith("new:"):
         return _new(spec, texts, seed)
-    return msgspec.structs.replace(_from_folder(spec, folder_of(spec)), origin=_gguf_file(spec))
+    folder = folder_of(spec)
+    return msgspec.structs.replace(_from_folder(spec, folder), origin=_gguf_file(spec) or _written_beside(folder))
+
+
+def require(spec: str) -> None:
+    """Refuse a base that is not there, or options that are none; nothing is loaded or converted. Raises as `load`."""
+    if spec.startswith("new:"):
+        _sizes(spec)
+    elif _gguf_file(spec) is None:
+        _folder(spec)
 
 
 def load_tokenizer(spec: str, texts: Iterable[str] = ()) -> Any:
@@ -83,14 +97,21 @@ def folder_of(spec: str) -> Path:
 
 
 def _gguf_file(spec: str) -> Path | None:
-    if spec == "local/smollm2":
-        return smollm2_file()
+    packaged = named(spec)
+    if packaged is not None:
+        return packaged.file()
     if not spec.endswith(".gguf"):
         return None
     file = Path(spec.removeprefix("local/")).expanduser()
     if not file.is_file():
         raise UsageError(f"base {spec!r}: there is no file {file}")
     return file
+
+
+def _written_beside(folder: Path) -> Path | None:
+    """The GGUF file that an earlier training wrote of the same model."""
+    found = folder.parent / GGUF
+    return found if folder.name == MODEL and found.is_file() else None
 
 
 def _folder(spec: str) -> Path:
@@ -103,7 +124,7 @@ def _folder(spec: str) -> Path:
     if found is None:
         raise UsageError(
             f"base {spec!r}: no folder with a model of transformers, and no such name in the local cache; known: a "
-            f"folder, local/smollm2, FILE.gguf, {_NEW}?hidden=..&layers=.. (nothing is downloaded)"
+            f"folder, {names()}, FILE.gguf, {_NEW}?hidden=..&layers=.. (nothing is downloaded)"
         )
     return found
 
@@ -150,7 +171,7 @@ def _converted(file: Path) -> Path:
     import torch  # noqa: PLC0415 - seconds to import, wanted only to train
 
     stamp = file.stat()
-    folder = _cache() / f"{file.stem}-{jsonio.digest([str(file), stamp.st_size, stamp.st_mtime_ns])[:12]}"
+    folder = cache("converted") / f"{file.stem}-{jsonio.digest([str(file), stamp.st_size, stamp.st_mtime_ns])[:12]}"
     if (folder / "config.json").is_file():
         return folder
     hub.prepare("gguf", purpose=f"reading {file.name}")
@@ -176,13 +197,6 @@ def _converted(file: Path) -> Path:
     tokenizer.save_pretrained(building)
     with contextlib.suppress(OSError):  # another process was as quick
         building.rename(folder)
-    return folder
-
-
-def _cache() -> Path:
-    root = Path(os.environ.get("TURNGAP_CACHE") or Path.home() / ".cache" / "turngap")
-    folder = root / "converted"
-    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 

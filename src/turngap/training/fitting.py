@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -23,16 +23,18 @@ from turngap.models.templating import MANNER, Manner, Templated, Tokenizer, fitt
 from turngap.runs.lock import WriterLock
 from turngap.training import exchange, gguf_writer
 from turngap.training.adapter import as_stored, merged
-from turngap.training.base import Base
-from turngap.training.example import Split
+from turngap.training.base import GGUF, MODEL, Base
+from turngap.training.drawn import Drawn, UnmatchedError, drawn
+from turngap.training.example import Example, Split
 from turngap.training.moment import Halt, Trained, Watch, never, nobody
 from turngap.training.recipe import Recipe
 from turngap.training.rendering import Refused, Rendered, Renderer
 
-SUMMARY, MODEL, GGUF, CHECKPOINTS = "training.json", "model", "model.gguf", "checkpoints"
+SUMMARY, CHECKPOINTS = "training.json", "checkpoints"
 Engine = Literal["lean", "trl"]
 ENGINES: tuple[Engine, ...] = ("lean", "trl")
 """``lean``: `turngap.training.lean`; ``trl``: `turngap.training.sft`."""
+_TAUGHT: tuple[Split, ...] = ("train", "validation")
 _LOCK = ".lock"
 _MOST_NAMED = 5
 
@@ -64,7 +66,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     examples: str
     """Digest of the set."""
     counts: dict[str, int]
-    """Sequences, decisions, tokens, learnt tokens, cut messages, refused."""
+    """Sequences, decisions, tokens, learnt tokens, cut messages, refused; what is learnt several times counts so often.
+    """
     parameters: int
     steps: int
     loss: float | None
@@ -84,72 +87,110 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How sequences are made of a set of examples."""
 
     renderer: Renderer
+    learnt: tuple[Example | Drawn, ...]
+    """What the sequences of the training split are made of, one each."""
+    validation: tuple[Example | Drawn, ...]
     whole: bool
     """Whether each is a conversation; else one example each."""
     notes: tuple[str, ...] = ()
     """What a person should know of the template, and why it is one example each where conversations were wanted."""
 
 
-def plan(directory: Path, tokenizer: Tokenizer, recipe: Recipe, manner: Manner | None = None) -> Plan:
-    """Settle how a set is rendered for the model that has the tokenizer; raises as `prepare`."""
+def plan(
+    directory: Path, tokenizer: Tokenizer, recipe: Recipe, manner: Manner | None = None, engine: Engine = "lean"
+) -> Plan:
+    """Settle what is rendered, and how, for the model that has the tokenizer; arguments and errors as `prepare`."""
     templated, said = fitted(tokenizer, manner)
     notes = [said] if said else []
-    why = _why_single(directory, templated) if recipe.whole else ""
-    if why:
-        notes.append(f"one sequence for each decision: {why}")
+    _, examples = exchange.read(directory)
+    chosen: dict[Split, tuple[Example | Drawn, ...]] = {split: tuple(examples[split]) for split in _TAUGHT}
+    whole = False
+    if recipe.whole:
+        try:
+            chosen |= _conversations(directory, examples, templated, engine)
+            whole = True
+        except _OneByOneError as why:
+            notes.append(f"one sequence for each decision: {why}")
     return Plan(
         renderer=Renderer(templated, recipe.limit if recipe.too_long != "fail" else None),
-        whole=recipe.whole and not why,
-        notes=tuple(notes),
-    )
-
-
-def _why_single(directory: Path, templated: Templated) -> str:
-    """Why conversations of a set cannot be sequences; empty where they can."""
-    manifest, _ = exchange.read(directory)
-    if manifest.options.mix != "natural" or manifest.options.count is not None:
-        return "the examples were drawn one by one, which whole conversations would undo"
-    first = next(iter(exchange.conversations(directory, "train")), None)
-    trial = None if first is None else Renderer(templated).conversation(first)
-    if isinstance(trial, Refused) and trial.why == "rewritten":
-        return f"the chat template writes conversations anew ({trial.detail})"
-    return ""
-
-
-def prepare(directory: Path, tokenizer: Tokenizer, recipe: Recipe, manner: Manner | None = None) -> Prepared:
-    """Render the training and the validation split of a set of examples for the model that has the tokenizer.
-
-    Raises:
-        DataError: the set cannot be read; or sequences do not fit and the recipe says to fail, and they are named.
-    """
-    settled = plan(directory, tokenizer, recipe, manner)
-    renderer, whole, notes = settled.renderer, settled.whole, list(settled.notes)
-    _, examples = exchange.read(directory)
-    made: dict[Split, list[Rendered]] = {}
-    refused: list[Refused] = []
-    for split in ("train", "validation"):
-        found: list[Rendered | Refused]
-        if whole:
-            found = [renderer.conversation(one) for one in exchange.conversations(directory, split)]
-        else:
-            found = [_fit(renderer, recipe, example) for example in examples[split]]
-        made[split] = [one for one in found if isinstance(one, Rendered)]
-        refused += [one for one in found if isinstance(one, Refused)]
-    _require_fitting([*made["train"], *made["validation"]], refused, recipe, directory)
-    if refused:
-        named = "; ".join(map(str, refused[:_MOST_NAMED]))
-        notes.append(f"{len(refused)} sequences were left out: {named}{'; ...' if len(refused) > _MOST_NAMED else ''}")
-    return Prepared(
-        templated=renderer.templated,
-        learnt=tuple(made["train"]),
-        validation=tuple(made["validation"]),
-        refused=tuple(refused),
+        learnt=chosen["train"],
+        validation=chosen["validation"],
         whole=whole,
         notes=tuple(notes),
     )
 
 
-def _fit(renderer: Renderer, recipe: Recipe, example: Any) -> Rendered | Refused:
+class _OneByOneError(Exception):
+    """Why conversations of a set cannot be sequences."""
+
+
+def _conversations(
+    directory: Path, examples: Mapping[Split, Sequence[Example]], templated: Templated, engine: Engine
+) -> dict[Split, tuple[Drawn, ...]]:
+    """The conversations of a set as its examples want them learnt."""
+    try:
+        found = {split: drawn(exchange.conversations(directory, split), examples[split]) for split in _TAUGHT}
+    except UnmatchedError as error:
+        raise _OneByOneError(str(error)) from None
+    everything = [*found["train"], *found["validation"]]
+    most = max((count for one in everything for count in one.counts.values()), default=0)
+    if engine == "trl" and most > 1:
+        raise _OneByOneError(f"a decision was drawn {most} times, which TRL's labels cannot say (the lean engine can)")
+    if everything:
+        # What a template does to earlier turns shows where there are most of them, whichever are learnt.
+        longest = max((one.conversation for one in everything), key=lambda one: len(one.messages))
+        trial = Renderer(templated).conversation(msgspec.structs.replace(longest, start=0))
+        if isinstance(trial, Refused) and trial.why == "rewritten":
+            raise _OneByOneError(f"the chat template writes conversations anew ({trial.detail})")
+    return found
+
+
+def prepare(
+    directory: Path, tokenizer: Tokenizer, recipe: Recipe, manner: Manner | None = None, engine: Engine = "lean"
+) -> Prepared:
+    """Render the training and the validation split of a set of examples for the model that has the tokenizer.
+
+    Args:
+        directory: the set. A decision is learnt as often as it has examples, whether conversations are sequences or
+            each example is one.
+        tokenizer: with its chat template.
+        recipe: how long sequences are, and whether conversations are.
+        manner: how prompts are rendered, where the tokenizer's own template is not to be used as it is.
+        engine: that they are for; TRL cannot learn a decision of a conversation several times.
+
+    Raises:
+        DataError: the set cannot be read; or sequences do not fit and the recipe says to fail, and they are named.
+    """
+    settled = plan(directory, tokenizer, recipe, manner, engine)
+    notes = list(settled.notes)
+    learnt, left = _rendered(settled.learnt, settled.renderer, recipe)
+    validation, more = _rendered(settled.validation, settled.renderer, recipe)
+    refused = [*left, *more]
+    _require_fitting([*learnt, *validation], refused, recipe, directory)
+    if refused:
+        named = "; ".join(map(str, refused[:_MOST_NAMED]))
+        notes.append(f"{len(refused)} sequences were left out: {named}{'; ...' if len(refused) > _MOST_NAMED else ''}")
+    return Prepared(
+        templated=settled.renderer.templated,
+        learnt=tuple(learnt),
+        validation=tuple(validation),
+        refused=tuple(refused),
+        whole=settled.whole,
+        notes=tuple(notes),
+    )
+
+
+def _rendered(
+    items: Sequence[Example | Drawn], renderer: Renderer, recipe: Recipe
+) -> tuple[list[Rendered], list[Refused]]:
+    found = [
+        _fit(renderer, recipe, one) if isinstance(one, Example) else renderer.conversation(one.conversation, one.counts)
+        for one in items
+    ]
+    return [one for one in found if isinstance(one, Rendered)], [one for one in found if isinstance(one, Refused)]
+
+
+def _fit(renderer: Renderer, recipe: Recipe, example: Example) -> Rendered | Refused:
     found = renderer.example(example)
     if isinstance(found, Rendered) and found.cut and recipe.too_long == "drop":
         return Refused(id=example.id, why="too long", detail=f"more than {recipe.limit} tokens")
@@ -205,7 +246,7 @@ def fit(
         key = _Key(base=base.spec, recipe=recipe, examples=manifest.digest, engine=engine, asked=_asked(manner))
         if done is not None and key.fits(done):
             return done
-        prepared = prepare(examples, base.tokenizer, recipe, manner)
+        prepared = prepare(examples, base.tokenizer, recipe, manner, engine)
         problem = gguf_writer.problem(base.origin) if base.origin is not None else None
         if problem is not None:
             prepared = msgspec.structs.replace(prepared, notes=(*prepared.notes, problem))

@@ -1,9 +1,10 @@
 """The training loop of ours: one sequence at a time, logits of learnt tokens only, exact to resume.
 
 Made for a processor or one small GPU. A step is `Recipe.batch` sequences, each run by itself (no padding), and its loss
-is the mean over all learnt tokens of the step, as in TRL. The output layer sees the positions before learnt tokens
-only, which is most of what makes this quicker than the general way. For many or large GPUs there is
-`turngap.training.sft`; both train on the same tokens (`turngap.training.rendering`).
+is the mean over all learnt tokens of the step, as in TRL, each counted as often as it is learnt: a conversation with
+counts has the gradient of its examples, each as often. The output layer sees the positions before learnt tokens only,
+which is most of what makes this quicker than the general way. For many or large GPUs there is `turngap.training.sft`;
+both train on the same tokens (`turngap.training.rendering`).
 
 Checkpoints hold the trained weights, the optimiser, and where in the data the loop is; after a kill the same call goes
 on from the last one and ends where an undisturbed run ends. Non-goals: distribution, mixed objectives.
@@ -26,6 +27,7 @@ from turngap.training.base import Base
 from turngap.training.checkpoint import Checkpoint, Log, State, identity
 from turngap.training.device import device, in_bf16
 from turngap.training.moment import Halt, Halted, Moment, Trained, Watch, never, nobody
+from turngap.training.packing import require_independent
 from turngap.training.recipe import Recipe
 from turngap.training.rendering import Rendered
 from turngap.training.schedule import Schedule
@@ -53,8 +55,9 @@ def train(
         halt: the same; asked before every sequence.
 
     Raises:
-        UsageError: there is nothing to learn. ConfigError: the directory holds checkpoints of another training.
-            StoreError: a checkpoint cannot be written or read. Halted: `halt` said so; a checkpoint is written.
+        UsageError: there is nothing to learn; or the recipe packs sequences, and on this model they see each other.
+            ConfigError: the directory holds checkpoints of another training. StoreError: a checkpoint cannot be
+            written or read. Halted: `halt` said so; a checkpoint is written.
     """
     learnt = [one for one in learnt if one.targets]
     if not learnt:
@@ -81,6 +84,9 @@ class _Loop:
         self._model.to(self._device)
         if recipe.checkpointing:
             self._model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        if recipe.packing:
+            with self._precision():
+                require_independent(self._model, self._device)
         self._weights = {name: one for name, one in self._model.named_parameters() if one.requires_grad}
         self._optimiser = torch.optim.AdamW(
             self._weights.values(),
@@ -198,19 +204,19 @@ class _Loop:
             yield row
 
     def _loss(self, row: Sequence[Rendered]) -> torch.Tensor:
-        """The sum over the learnt tokens of a row."""
+        """The sum over the learnt tokens of a row, each as often as it is learnt."""
         tokens = torch.tensor([[token for one in row for token in one.tokens]], device=self._device)
-        learnt = torch.tensor([mark for one in row for mark in one.learnt], device=self._device)
+        counts = torch.tensor([count for one in row for count in one.learnt], device=self._device)
         starts = [0, *accumulate(len(one.tokens) for one in row)][:-1]
-        learnt[starts] = False  # the first token of a sequence follows from nothing
-        before = torch.nonzero(learnt[1:]).squeeze(1)
+        counts[starts] = 0  # the first token of a sequence follows from nothing
+        before = torch.nonzero(counts[1:]).squeeze(1)
         # Positions that begin anew tell the model where sequences meet; none sees another.
         places = [place for one in row for place in range(len(one.tokens))]
         settings = {"position_ids": torch.tensor([places], device=self._device)} if len(row) > 1 else {}
         with self._precision():
             logits = self._model(input_ids=tokens, logits_to_keep=before, use_cache=False, **settings).logits[0]
-        wanted = tokens[0, 1:][before]
-        return torch.nn.functional.cross_entropy(logits.float(), wanted, reduction="sum")
+        losses = torch.nn.functional.cross_entropy(logits.float(), tokens[0, 1:][before], reduction="none")
+        return (losses * counts[1:][before]).sum()
 
     def _precision(self) -> contextlib.AbstractContextManager[Any]:
         if not in_bf16(self._recipe, self._device):

@@ -1,4 +1,4 @@
-"""From examples and conversations to tokens, with the mark of which of them are learnt.
+"""From examples and conversations to tokens, with how often each of them is learnt.
 
 What is learnt is exactly the decision and the token that ends it: no policy, no user, no result, nothing that the
 template puts around them. This is checked on every single sequence, not assumed of the template: the prompt has to be a
@@ -9,21 +9,21 @@ A prompt that is too long loses its oldest turns, one after the other, and what 
 turn that the decision belongs to and the decision itself are never cut; where they alone are too long, the example is
 refused.
 
-Where the template writes every message by itself, whatever follows, a conversation is one sequence in which all
-decisions are learnt at once (`conversation`): about as many examples for the price of one. Templates that rewrite
-earlier turns (reasoning that is shown in the last turn only) are found out and refused for that. Decisions that are no
-examples (malformed calls, empty answers) are context there, and not learnt.
+Where the template writes every message by itself, whatever follows, a conversation is one sequence in which its
+decisions are learnt at once (`conversation`): as many examples for the price of one. Each counts as often as a set of
+examples holds it: never (context), once, or several times, which teaches what as many single sequences would. Templates
+that rewrite earlier turns (reasoning that is shown in the last turn only) are found out and refused for that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
 from turngap import jsonio
-from turngap.data import AssistantMessage, Conversation, Message, ToolSpec, UserMessage, decisions
+from turngap.data import AssistantMessage, Conversation, Decision, Message, ToolSpec, UserMessage, decisions
 from turngap.errors import DataFault
 from turngap.models import dialects
 from turngap.models.reading import ToolView, read
@@ -52,16 +52,16 @@ class Rendered(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     """Of the example, or of the conversation."""
     tokens: tuple[int, ...]
-    learnt: tuple[bool, ...]
-    """One per token: whether it is a target."""
+    learnt: tuple[int, ...]
+    """One per token: how often it is a target; 0 where it is context."""
     cut: int = 0
     """Messages of the context that were left out for length."""
     decisions: int = 1
-    """How many decisions are learnt."""
+    """How many decisions are learnt, each counted as often as it is."""
 
     @property
     def targets(self) -> int:
-        """Learnt tokens."""
+        """Learnt tokens, each counted as often as it is: what a mean loss is divided by."""
         return sum(self.learnt)
 
 
@@ -105,16 +105,17 @@ class Renderer:
         except DataFault as error:
             return Refused(id=example.id, why="refused by the template", detail=str(error))
 
-    def conversation(self, conversation: Conversation, only: Collection[int] | None = None) -> Rendered | Refused:
+    def conversation(self, conversation: Conversation, counts: Mapping[int, int] | None = None) -> Rendered | Refused:
         """Render a conversation as one sequence in which many decisions are learnt; nothing of it is ever cut.
 
         Args:
             conversation: the recording.
-            only: indices of the decisions that are learnt, such as those that are examples of a set; the others are
-                context. None: all that can be.
+            counts: index of a decision -> how often it is learnt, such as how often a set of examples holds it; the
+                others are context, and `Conversation.start` says nothing. None: from the start on, once each that can
+                be (malformed calls and empty answers cannot).
         """
         try:
-            return self._conversation(conversation, only)
+            return self._conversation(conversation, counts)
         except _RefusedError as refusal:
             return Refused(id=conversation.id, why=refusal.why, detail=refusal.detail)
         except DataFault as error:
@@ -141,24 +142,21 @@ class Renderer:
         return Rendered(
             id=example.id,
             tokens=(*prompt, *target),
-            learnt=(*[False] * len(prompt), *[True] * len(target)),
+            learnt=(*[0] * len(prompt), *[1] * len(target)),
             cut=len(example.context) - len(context),
         )
 
-    def _conversation(self, conversation: Conversation, only: Collection[int] | None) -> Rendered:
+    def _conversation(self, conversation: Conversation, counts: Mapping[int, int] | None) -> Rendered:
         policy, tools, view = conversation.policy, conversation.tools, ToolView(conversation.tools)
         self._require_opening(policy, tools, conversation.messages)
-        chosen = [
-            decision
-            for decision in decisions(conversation)
-            if (only is None or decision.index in only) and _problem(decision.reference) is None
-        ]
+        chosen = _chosen(conversation, counts)
         if not chosen:
             raise _RefusedError("nothing to learn", "there is no decision in it that can be learnt")
-        last = chosen[-1].position
+        last = chosen[-1][0].position
         whole = self._tokens(self.templated.whole(policy, tools, conversation.messages[: last + 1]))
-        learnt = [False] * len(whole)
-        for decision in chosen:
+        learnt = [0] * len(whole)
+        end = 0
+        for decision, count in chosen:
             prompt = self._prompt(policy, tools, conversation.messages[: decision.position])
             if whole[: len(prompt)] != prompt:
                 raise _RefusedError("rewritten", f"what stands before decision {decision.index} changes later on")
@@ -172,12 +170,15 @@ class Renderer:
                 ):
                     raise
                 raise _RefusedError("rewritten", f"decision {decision.index} itself changes later on") from None
-            learnt[len(prompt) : len(prompt) + len(target)] = [True] * len(target)
-        end = len(learnt) - learnt[::-1].index(True)
+            end = len(prompt) + len(target)
+            learnt[len(prompt) : end] = [count] * len(target)
         if self.limit is not None and end > self.limit:
             raise _RefusedError("too long", f"{end} tokens, limit {self.limit}")
         return Rendered(
-            id=conversation.id, tokens=tuple(whole[:end]), learnt=tuple(learnt[:end]), decisions=len(chosen)
+            id=conversation.id,
+            tokens=tuple(whole[:end]),
+            learnt=tuple(learnt[:end]),
+            decisions=sum(count for _, count in chosen),
         )
 
     def _prompt(self, policy: str, tools: tuple[ToolSpec, ...], messages: Sequence[Message]) -> list[int]:
@@ -236,6 +237,18 @@ class Renderer:
             raise _RefusedError("not read back", f"calls {_cut(str(ours))} came back as {_cut(str(theirs))}")
         if self.templated.manner.thinking and wanted.reasoning and (found.reasoning or "") != wanted.reasoning.strip():
             raise _RefusedError("not read back", "the reasoning is lost in the template")
+
+
+def _chosen(conversation: Conversation, counts: Mapping[int, int] | None) -> list[tuple[Decision, int]]:
+    """The decisions that are learnt, in order, and how often each is."""
+    if counts is None:
+        return [(one, 1) for one in decisions(conversation) if _problem(one.reference) is None]
+    everything = decisions(msgspec.structs.replace(conversation, start=0))
+    chosen = [(one, counts[one.index]) for one in everything if counts.get(one.index, 0) > 0]
+    problem = next((found for one, _ in chosen if (found := _problem(one.reference)) is not None), None)
+    if problem is not None:
+        raise problem
+    return chosen
 
 
 def _problem(message: AssistantMessage) -> _RefusedError | None:

@@ -29,6 +29,7 @@ from turngap.training.base import Base
 from turngap.training.checkpoint import Checkpoint, Log, identity
 from turngap.training.device import device, in_bf16
 from turngap.training.moment import Halt, Halted, Moment, Trained, Watch, never, nobody
+from turngap.training.packing import require_independent
 from turngap.training.recipe import Recipe
 from turngap.training.rendering import Rendered
 from turngap.training.schedule import Schedule
@@ -40,7 +41,14 @@ _NEVER = 10**9
 
 
 def columns(sequences: Sequence[Rendered]) -> datasets.Dataset:
-    """Sequences as the data set that TRL takes as it is: ``input_ids`` and ``labels``."""
+    """Sequences as the data set that TRL takes as it is: ``input_ids`` and ``labels``.
+
+    Raises:
+        UsageError: a token is to be learnt several times, which a label cannot say.
+    """
+    more = next((one.id for one in sequences if max(one.learnt, default=0) > 1), None)
+    if more is not None:
+        raise UsageError(f"{more}: TRL's labels cannot say that a token is learnt several times; choose --engine lean")
     labels = [
         [token if mark else IGNORED for token, mark in zip(one.tokens, one.learnt, strict=True)] for one in sequences
     ]
@@ -60,7 +68,8 @@ def train(
     """Fine-tune a base, or go on with that; arguments and errors as `turngap.training.lean.train`.
 
     Raises:
-        UsageError: `Recipe.batch` is no multiple of what the devices compute at once. ConfigError: sharded weights.
+        UsageError: `Recipe.batch` is no multiple of what the devices compute at once, or as `columns`. ConfigError:
+            sharded weights.
     """
     learnt = [one for one in learnt if one.targets]
     validation = [one for one in validation if one.targets]
@@ -77,7 +86,7 @@ def train(
         validated=validation,
         model=model,
         args=_settings(recipe, directory, with_validation=bool(validation)),
-        train_dataset=columns(learnt).select(list(schedule.row())),
+        train_dataset=_rows(learnt, schedule, recipe.micro * _world()),
         eval_dataset=columns(validation) if validation else None,
         processing_class=base.tokenizer,
         callbacks=[story, *([EarlyStoppingCallback(recipe.patience)] if recipe.patience and validation else [])],
@@ -87,6 +96,9 @@ def train(
             "sharded weights (FSDP, DeepSpeed) are not written by turngap; use accelerate's multi-GPU mode"
         )
     trainer.remove_callback(PrinterCallback)  # standard output is ours
+    if recipe.packing:
+        with trainer.compute_loss_context_manager():
+            require_independent(trainer.model, trainer.accelerator.device)
     story.agree = trainer.agree
     if trainer.is_world_process_zero():
         log.cut(0 if resumed is None else _step_of(resumed))
@@ -104,6 +116,17 @@ def train(
         seconds=log.seconds(),
         stopped=f"no better validation loss in {recipe.patience} looks" if early else "",
     )
+
+
+def _rows(learnt: Sequence[Rendered], schedule: Schedule, at_once: int) -> datasets.Dataset:
+    """The sequences of all steps in order, and behind them as many without a target as give every device its share.
+
+    What a device lacks in the last step would else be filled up with the first sequences, to be learnt once more.
+    """
+    order = list(schedule.row())
+    few = learnt[0].tokens[:2]
+    blank = Rendered(id="", tokens=few, learnt=(0,) * len(few))
+    return columns([*learnt, blank]).select([*order, *[len(learnt)] * (-len(order) % at_once)])
 
 
 def _settings(recipe: Recipe, directory: Path, *, with_validation: bool) -> SFTConfig:
@@ -291,7 +314,8 @@ class _Story(TrainerCallback):  # type: ignore[misc]
 def _world() -> int:
     from accelerate import PartialState  # noqa: PLC0415 - starts the process group when it is called
 
-    return int(PartialState().num_processes)
+    # Processes without accelerators have to be told so, or each takes itself for the only one.
+    return int(PartialState(cpu=device().type == "cpu").num_processes)
 
 
 def _last_complete(directory: Path) -> Path | None:

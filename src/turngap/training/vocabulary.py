@@ -1,7 +1,7 @@
 """A tokenizer for a new model: byte-level BPE, trained on the texts that the model will see.
 
 Digits stand alone, so that ids can be copied piece by piece; the marks of turns are tokens of their own. It has our
-chat template (`turngap.models.templating.OURS`).
+chat template (`turngap.models.turns.CHATML`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from turngap import jsonio
 from turngap.data import AssistantMessage, Conversation
 from turngap.models import hub
-from turngap.models.templating import OURS
+from turngap.models.turns import CHATML
 
 MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 """Tokens that no text contains: padding, the beginning and the end of a turn."""
@@ -54,6 +54,6 @@ def byte_level_tokenizer(texts: Iterable[str], size: int) -> Any:
         pad_token=MARKS[0],
         eos_token=MARKS[2],
         additional_special_tokens=[MARKS[1]],
-        chat_template=OURS.read_text(encoding="utf-8"),
+        chat_template=CHATML.source(),
     )
     return made
