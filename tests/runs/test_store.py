@@ -135,6 +135,23 @@ def test_scores_are_replaced_as_a_whole(tmp_path: Path, config: EvalConfig, make
         assert store.scorers() == ["text"]
 
 
+def test_the_scores_of_one_conversation(tmp_path: Path, config: EvalConfig, make_score: Callable[..., Score]) -> None:
+    """By scorer and decision, those of the whole conversation too, and nothing of others; empty where there are none."""
+    with RunStore.create(tmp_path / "run", config) as store:
+        assert store.scores_of("c1") == {}
+        many = [make_score(f"c{number}", decision) for number in range(20) for decision in (0, 1)]
+        store.replace_scores("text", many)
+        store.replace_scores("workflow:rules", [make_score("c1", None, protocol="workflow")])
+        store.replace_scores("turn:rules", [make_score("c2", protocol="turn")])
+        found = store.scores_of("c1")
+        assert found == {
+            "text": {0: make_score("c1", 0), 1: make_score("c1", 1)},
+            "workflow:rules": {None: make_score("c1", None, protocol="workflow")},
+        }
+        assert list(found) == sorted(found)
+        assert store.scores_of("nobody") == {}
+
+
 def test_a_failed_replacement_keeps_the_old_scores(
     tmp_path: Path, config: EvalConfig, make_score: Callable[..., Score]
 ) -> None:

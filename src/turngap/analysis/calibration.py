@@ -114,7 +114,7 @@ def judged(store: RunStore, protocol: str, judge: str) -> list[Judged]:
     """
     found = [
         Judged(item.id, item.conversation.id, item.decision.index if item.decision else None, item.kind, *_said(item))
-        for item in _items(store, protocol, judge, store.conversation_ids())
+        for item in each_item(store, protocol, judge, store.conversation_ids())
     ]
     if not found:
         raise UsageError(
@@ -145,7 +145,7 @@ def draw(store: RunStore, *, protocol: str, judge: str, n: int, seed: int) -> li
     picked = [unit for name, size in zip(names, sizes, strict=True) for unit in chance.sample(strata[name], size)]
     places = {unit.item: rank for rank, unit in enumerate(chance.sample(picked, len(picked)))}
     wanted = dict.fromkeys(unit.conversation for unit in picked)
-    items = [item for item in _items(store, protocol, judge, wanted) if item.id in places]
+    items = [item for item in each_item(store, protocol, judge, wanted) if item.id in places]
     return sorted(items, key=lambda item: places[item.id])
 
 
@@ -296,8 +296,8 @@ def _same_judge(store: RunStore, other: RunStore, judge: str) -> RunStore:
     return other
 
 
-def _items(store: RunStore, protocol: str, judge: str, conversations: Iterable[str]) -> Iterator[Item]:
-    """Every unit with a verdict, of some conversations."""
+def each_item(store: RunStore, protocol: str, judge: str, conversations: Iterable[str]) -> Iterator[Item]:
+    """Every unit with a verdict, of some conversations; the result may have changed since the verdict was given."""
     for name in conversations:
         verdicts = store.verdicts(judge, protocol, name)
         if not verdicts:

@@ -36,6 +36,8 @@ class Place(msgspec.Struct, frozen=True):
     facts: Facts
     keys: dict[str, tuple[str, ...]]
     """Leaf of a structured result -> the keys it stands under."""
+    event: int | None = None
+    """Index of the event that gave it; None for what was given before all of them."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -59,13 +61,13 @@ def places(conversation: Conversation, events: Sequence[Event]) -> list[Place]:
         if isinstance(event, Spoken):
             user = isinstance(event.message, UserMessage)
             name = f"{'user' if user else 'instruction'} (event {index})"
-            found.append(_place(name, event.message.content, by_user=user))
+            found.append(_place(name, event.message.content, event=index, by_user=user))
             continue
         if not isinstance(event, Acted):
-            found += [_place(f"repair (event {index})", text) for text in _put_in(event.message)]
+            found += [_place(f"repair (event {index})", text, event=index) for text in _put_in(event.message)]
         for result in event.results:
             name = f"result of {result.name} (event {index})"
-            found.append(_place(name, result.content, structured=True))
+            found.append(_place(name, result.content, event=index, structured=True))
     return found
 
 
@@ -153,9 +155,9 @@ def _put_in(message: Message) -> Iterator[str]:
         yield jsonio.dumps(call.arguments)
 
 
-def _place(name: str, text: str, *, by_user: bool = False, structured: bool = False) -> Place:
+def _place(name: str, text: str, *, event: int | None = None, by_user: bool = False, structured: bool = False) -> Place:
     if not structured:
-        return Place(name, by_user, _fold(text), facts.of_text(text), {})
+        return Place(name, by_user, _fold(text), facts.of_text(text), {}, event)
     keys: dict[str, list[str]] = {}
     try:
         pairs = list(_keyed(jsonio.loads(text), ""))
@@ -165,7 +167,8 @@ def _place(name: str, text: str, *, by_user: bool = False, structured: bool = Fa
         keys.setdefault(_fold(leaf), []).append(key)
     # The keys of objects are heard as well: some interfaces answer with identifiers as keys.
     words = "\n".join(_fold(part) for key, leaf in pairs for part in (key, leaf))
-    return Place(name, by_user, words, facts.of_result(text), {leaf: tuple(names) for leaf, names in keys.items()})
+    by_leaf = {leaf: tuple(names) for leaf, names in keys.items()}
+    return Place(name, by_user, words, facts.of_result(text), by_leaf, event)
 
 
 def _keyed(value: Any, key: str) -> Iterator[tuple[str, str]]:

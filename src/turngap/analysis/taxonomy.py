@@ -126,7 +126,7 @@ def taxonomy(store: RunStore) -> Taxonomy:
             stored = store.verdicts(labelled_by, labelling.PROTOCOL, conversation.id) if labelled_by else {}
             _, label = stored.get(None, ("", None))
             label_errors += isinstance(label, Failure)
-            cases += _cases(store, conversation, trajectory, label if isinstance(label, Verdict) else None)
+            cases += cases_of(store, conversation, trajectory, label if isinstance(label, Verdict) else None)
     failed = sum(case.first for case in cases)
     rows = _Rows(cases, failed)
     return Taxonomy(
@@ -152,9 +152,17 @@ def to_document(found: Taxonomy) -> dict[str, Any]:
     return document
 
 
-def _cases(
+def cases_of(
     store: RunStore, conversation: Conversation, trajectory: Trajectory, label: Verdict | None
 ) -> Iterator[Case]:
+    """Explain the unresolved errors of one replay, in order.
+
+    Args:
+        store: the run; only its settings are read.
+        conversation: the recording.
+        trajectory: the replay of it.
+        label: what a judge called the first error; None where none was asked or it knew no label.
+    """
     matcher = Matcher(conversation.tools, store.config.match, conversation.compare_args)
     for number, problem in enumerate(trajectory.problems):
         scene = Scene(conversation, trajectory, problem, matcher)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
-from turngap.analysis.gate import GateResult, Outcome, Ruling, evaluate
+from turngap.analysis.gate import GateResult, Outcome, Ruling, evaluate, worst
 from turngap.analysis.rule import LOWER_IS_BETTER, Rule
 from turngap.config import RolloutConfig
 from turngap.errors import UsageError
@@ -118,20 +119,20 @@ def what_if(
     origin, base = lent(rules, wanted=(wanted, "replay.completed"))
     found = []
     for store, result in runs:
-        outcomes = {}
-        for gate, metric in gates:
-            moved = [msgspec.structs.replace(rule, metric=metric) for rule in base]
-            outcomes[gate] = (metric, evaluate(moved, store, baseline, no_baseline=no_baseline))
-        in_the_end = next(tried.outcome for metric, tried in outcomes.values() if metric == wanted)
+        # All at once, so that the run is summed up once and not for every gate.
+        moved = [msgspec.structs.replace(rule, metric=metric) for _, metric in gates for rule in base]
+        rulings = iter(evaluate(moved, store, baseline, no_baseline=no_baseline).rulings)
+        tried = [(gate, metric, tuple(islice(rulings, len(base)))) for gate, metric in gates]
+        in_the_end = next(_outcome(found) for _, metric, found in tried if metric == wanted)
         trials = tuple(
             Trial(
                 gate=gate,
                 metric=metric,
-                outcome=tried.outcome,
-                let_through=_let_through(tried.outcome, in_the_end),
-                rulings=tried.rulings,
+                outcome=_outcome(found),
+                let_through=let_through(_outcome(found), in_the_end),
+                rulings=found,
             )
-            for gate, (metric, tried) in outcomes.items()
+            for gate, metric, found in tried
         )
         found.append(RunTrials(run=result.run, model=result.model, result=result, trials=trials))
     return WhatIf(origin=origin, rules=base, gates=gates, wanted=wanted, whole=whole, runs=tuple(found))
@@ -146,10 +147,15 @@ def _of_trials(rules: Sequence[Rule]) -> tuple[tuple[tuple[str, str], ...], str,
     return (*_OF_TRIALS, (f"{most} trials of a task", f"pass^{most}")), f"pass^{most}", f"sets of {most} trials"
 
 
-def _let_through(outcome: Outcome, in_the_end: Outcome) -> bool | None:
+def let_through(outcome: Outcome, in_the_end: Outcome) -> bool | None:
+    """Whether a gate passes a run that fails in the end; None where one of the two could not be decided."""
     if Outcome.UNDECIDED in (outcome, in_the_end):
         return None
     return outcome is Outcome.PASS and in_the_end is Outcome.FAIL
+
+
+def _outcome(rulings: Sequence[Ruling]) -> Outcome:
+    return worst(ruling.outcome for ruling in rulings)
 
 
 def to_document(table: WhatIf) -> dict[str, Any]:

@@ -51,6 +51,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "convert": ("turngap.cli.convert:convert", "Rewrite recorded conversations in another format."),
     "domain": ("turngap.cli.domain:domain", "Write made-up databases of a built-in domain."),
     "report": ("turngap.cli.report:report", "Write stored runs as one page that opens offline, or as Markdown."),
+    "view": ("turngap.cli.view:view", "Read runs in a browser: figures, conversations, what went wrong."),
     "list": ("turngap.cli.list:show", "List the known models, domains, users, formats or judges."),
 }
 """Verb -> where it lives, and the line that `turngap --help` shows for it."""

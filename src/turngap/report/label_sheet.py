@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -55,14 +56,19 @@ class Sheet(msgspec.Struct, frozen=True, kw_only=True):
     """Rows whose label is still empty."""
 
 
-def write_csv(items: Iterable[Item], judge: str, *, show_verdict: bool) -> str:
-    """The text of a CSV sheet; cells are disarmed against formulas."""
+Given = Mapping[str, tuple[str, str]]
+"""Item -> label and comment that a person has given already."""
+
+
+def write_csv(items: Iterable[Item], judge: str, *, show_verdict: bool, labels: Given = MappingProxyType({})) -> str:
+    """The text of a CSV sheet; cells are disarmed against formulas. `labels` are filled in."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow([*COLUMNS, *(SHOWN if show_verdict else ())])
     for item in items:
-        fields = _fields(item, judge, show_verdict=show_verdict)
-        writer.writerow([cell(value if isinstance(value, (str, int)) else "") for value in fields.values()])
+        row = fields(item, judge, show_verdict=show_verdict)
+        row["label"], row["comment"] = labels.get(item.id, ("", ""))
+        writer.writerow([cell(value if isinstance(value, (str, int)) else "") for value in row.values()])
     # The mark in front makes spreadsheet programs read UTF-8.
     return "\ufeff" + stream.getvalue()
 
@@ -71,9 +77,9 @@ def write_jsonl(items: Iterable[Item], judge: str, *, show_verdict: bool) -> str
     """The text of a JSONL sheet: the same fields, with the tools, and nothing cut."""
     lines = []
     for item in items:
-        fields = _fields(item, judge, show_verdict=show_verdict)
-        fields["label"] = None
-        lines.append(jsonio.dumps({**fields, "tools": item.conversation.tools}) + "\n")
+        row = fields(item, judge, show_verdict=show_verdict)
+        row["label"] = None
+        lines.append(jsonio.dumps({**row, "tools": item.conversation.tools}) + "\n")
     return "".join(lines)
 
 
@@ -151,14 +157,15 @@ def _json_rows(text: str, file: Path) -> Iterator[tuple[int, _Row]]:
         yield line, row
 
 
-def _fields(item: Item, judge: str, *, show_verdict: bool) -> dict[str, Any]:
+def fields(item: Item, judge: str, *, show_verdict: bool) -> dict[str, Any]:
+    """Column -> value of one row, without a label: texts, and the number of the decision or None."""
     decision, conversation = item.decision, item.conversation
     if decision is not None and isinstance(item.result, Prediction):
         history = _told(conversation.messages[: decision.position])
         reference, prediction = _told([decision.reference]), _told([item.result.message])
     else:
         history, reference, prediction = "", _told(conversation.messages), _replayed(item)
-    fields: dict[str, Any] = {
+    row: dict[str, Any] = {
         "item": item.id,
         "label": "",
         "comment": "",
@@ -174,8 +181,8 @@ def _fields(item: Item, judge: str, *, show_verdict: bool) -> dict[str, Any]:
     }
     if show_verdict:
         said = "yes" if item.verdict.success else "no"
-        fields |= dict(zip(SHOWN, (said, item.verdict.category, item.verdict.rationale), strict=True))
-    return fields
+        row |= dict(zip(SHOWN, (said, item.verdict.category, item.verdict.rationale), strict=True))
+    return row
 
 
 def _told(messages: Iterable[Message]) -> str:

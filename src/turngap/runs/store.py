@@ -33,6 +33,7 @@ from turngap.runs.database import Database, open_for_reading, open_for_writing
 from turngap.runs.intake import Intake
 from turngap.runs.lock import WriterLock, is_held
 from turngap.runs.manifest import Register, Settings, write_document
+from turngap.runs.recent import Recent
 from turngap.runs.schema import RUN
 from turngap.runs.trials import Trials
 
@@ -80,6 +81,8 @@ class RunStore:
     """The answers of servers, in the same database."""
     trials: Trials
     """Live tasks and their trials; empty for a run on conversations."""
+    recent: Recent
+    """What was written lately, for whoever follows a run that is still at work."""
 
     def __init__(self, directory: Path, database: Database, config: Settings | None) -> None:
         """Use `create` or `open`."""
@@ -87,6 +90,7 @@ class RunStore:
         self._place = directory.absolute()  # whoever is at work meanwhile may change the working directory
         self.calls = RunCalls(database)
         self.trials = Trials(database, directory)
+        self.recent = Recent(database)
         self._database = database
         self._closing = ExitStack()
         self._register = Register(database, directory / MANIFEST)
@@ -403,10 +407,27 @@ class RunStore:
 
     def scores(self, scorer: str | None = None) -> Iterator[tuple[str, Score]]:
         """Stream (scorer, score) in the order of writing, of one scorer or of all."""
-        chosen = "" if scorer is None else "scorer = ? AND "
+        # The plus keeps SQLite from sorting all rows of the scorer anew for every page.
+        chosen = "" if scorer is None else "+scorer = ? AND "
         sql = f"SELECT number, scorer, body FROM score WHERE {chosen}number > ? ORDER BY number LIMIT ?"  # noqa: S608 - constant text
         for _, name, body in self._database.pages(sql, () if scorer is None else (scorer,)):
             yield name, self._read(_score, body)
+
+    def scores_of(self, conversation: str) -> dict[str, dict[int | None, Score]]:
+        """All scores of one conversation (or task): scorer, alphabetically -> decision (None: the whole) -> score.
+
+        Looks at no row of another conversation, however many there are.
+        """
+        sql = (
+            "WITH RECURSIVE name(scorer) AS (SELECT min(scorer) FROM score UNION ALL SELECT"
+            " (SELECT min(scorer) FROM score WHERE scorer > name.scorer) FROM name WHERE name.scorer IS NOT NULL)"
+            " SELECT score.scorer, decision, body FROM name JOIN score ON score.scorer = name.scorer"
+            " WHERE conversation = ? ORDER BY score.scorer, decision"
+        )
+        found: dict[str, dict[int | None, Score]] = {}
+        for scorer, place, body in self._database.rows(sql, (conversation,)):
+            found.setdefault(scorer, {})[None if place == _WHOLE else place] = self._read(_score, body)
+        return found
 
     def scorers(self) -> list[str]:
         """Who has scores here, in the order of writing."""
