@@ -12,6 +12,7 @@ import msgspec
 import pytest
 import tinymodel
 
+from turngap import jsonio
 from turngap.errors import ConfigError, UsageError
 from turngap.models.templating import fitted
 from turngap.training.making import Options, make
@@ -145,22 +146,28 @@ def test_it_learns(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lora", [None, Lora(rank=4, dropout=0.3)], ids=["all-weights", "adapters-with-dropout"])
-@pytest.mark.parametrize("asked", [1, 6, 14])
+@pytest.mark.parametrize(("asked", "save"), [(1, 2), (6, 2), (14, 2), (6, 50), (12, 50), (14, 50), (23, 50), (25, 50)])
 def test_a_halted_training_goes_on_to_the_same_weights(
-    folder: Path, tmp_path: Path, lora: Lora | None, asked: int
+    folder: Path, tmp_path: Path, lora: Lora | None, asked: int, save: int
 ) -> None:
-    """Stopped within a step, before the first checkpoint and after, it ends bit for bit where an undisturbed one ends."""
-    recipe = msgspec.structs.replace(_RECIPE, lora=lora)
+    """Stopped within a step or a look at the validation set, it ends bit for bit where an undisturbed one ends.
+
+    The looks are asked from 12 and from 23 on; with the one way to save there are checkpoints before, not with the other.
+    """
+    recipe = msgspec.structs.replace(_RECIPE, lora=lora, save=save)
     whole, told = _train(folder, recipe, tmp_path / "whole")
     with pytest.raises(Halted) as halted:
         _train(folder, recipe, tmp_path / "halted", halt=_after(asked))
-    assert halted.value.step < halted.value.steps == 5
+    assert halted.value.steps == 5
+    with pytest.raises(Halted):  # at once again
+        _train(folder, recipe, tmp_path / "halted", halt=_after(0))
     resumed, rest = _train(folder, recipe, tmp_path / "halted")
     assert _same(whole, resumed)
-    assert [one.loss for one in rest] == [one.loss for one in told[halted.value.step :]]
+    assert [one.loss for one in rest] == [one.loss for one in told[-len(rest) :]]
     assert (resumed.tokens, resumed.validation) == (whole.tokens, whole.validation)
     logs = [(tmp_path / name / "log.jsonl").read_text(encoding="utf-8").splitlines() for name in ("whole", "halted")]
-    assert len(logs[0]) == len(logs[1]) == 5
+    steps = [[jsonio.loads(line)["step"] for line in log] for log in logs]
+    assert steps == [[1, 2, 3, 4, 5]] * 2
 
 
 def test_a_finished_training_is_not_run_again(folder: Path, tmp_path: Path) -> None:

@@ -38,6 +38,11 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """The latest validation loss."""
     stopped: str = ""
     """Why it ended early; empty where it did not."""
+    looking: bool = False
+    """Whether the look at the validation set that is due after the last step is still to be done. The weights are those
+    after the step, which is not logged yet."""
+    loss: float = 0.0
+    """Of the last step."""
 
 
 def identity(

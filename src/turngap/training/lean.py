@@ -19,6 +19,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import torch
 
 from turngap.errors import UsageError
@@ -98,28 +99,28 @@ class _Loop:
 
     def run(self, watch: Watch, halt: Halt) -> Trained:
         schedule, recipe = self._schedule, self._recipe
-        state = begun = self._checkpoint.load(self._weights, self._optimiser)
-        saved = state.step
-        self._log.cut(state.step)
+        state = begun = saved = self._checkpoint.load(self._weights, self._optimiser)
+        self._log.cut(state.step - state.looking)
         began = time.monotonic()
-        loss: float | None = None
-        while state.step < schedule.steps and not state.stopped:
-            step = state.step + 1
-            sequences = [self._learnt[index] for index in schedule.batch(step)]
+        while (state.step < schedule.steps or state.looking) and not state.stopped:
             try:
-                loss = self._step(step, sequences, halt)
-                validated = self._validate(halt) if self._validation and schedule.looks(step) else None
+                if not state.looking:
+                    state = self._stepped(state, halt)
+                    state = msgspec.structs.replace(state, seconds=begun.seconds + time.monotonic() - began)
+                validated = self._validate(halt) if state.looking else None
             except _AskedToStop:
-                if saved < state.step:
+                # The weights are those of `state`, also where a step is done and the look after it is not.
+                if state is not saved:
                     self._checkpoint.save(self._weights, self._optimiser, state)
                 raise Halted(state.step, schedule.steps) from None
             seconds = time.monotonic() - began
-            state = self._after(state, step, sequences, validated, begun.seconds + seconds)
+            state = self._looked(state, validated, begun.seconds + seconds)
+            step = state.step
             moment = Moment(
                 step=step,
                 steps=schedule.steps,
                 epoch=schedule.epoch(step),
-                loss=loss,
+                loss=state.loss,
                 validation=state.validated,
                 learning_rate=schedule.rate(step),
                 tokens_per_second=(state.tokens - begun.tokens) / max(seconds, 1e-9),
@@ -129,23 +130,33 @@ class _Loop:
             watch(moment)
             if step % recipe.save == 0 or step == schedule.steps or state.stopped:
                 self._checkpoint.save(self._weights, self._optimiser, state)
-                saved = step
+                saved = state
         if state.best is not None:
             self._checkpoint.load_best(self._weights)
         return Trained(
             model=self._model,
             steps=state.step,
-            loss=loss,
+            loss=state.loss if state.step > begun.step or begun.looking else None,
             validation=state.best,
             tokens=state.tokens,
             seconds=state.seconds,
             stopped=state.stopped,
         )
 
-    def _after(
-        self, state: State, step: int, sequences: Sequence[Rendered], validated: float | None, seconds: float
-    ) -> State:
-        """Where the training is after a step; a best model is kept."""
+    def _stepped(self, state: State, halt: Halt) -> State:
+        """Where the training is after the next step, before the look at the validation set that may be due."""
+        step = state.step + 1
+        sequences = [self._learnt[index] for index in self._schedule.batch(step)]
+        return msgspec.structs.replace(
+            state,
+            loss=self._step(step, sequences, halt),
+            step=step,
+            tokens=state.tokens + sum(len(one.tokens) for one in sequences),
+            looking=bool(self._validation) and self._schedule.looks(step),
+        )
+
+    def _looked(self, state: State, validated: float | None, seconds: float) -> State:
+        """Where the training is after a step and its look, if there was one; a best model is kept."""
         best, bad = state.best, state.bad
         if validated is not None:
             better = best is None or validated < best
@@ -153,14 +164,14 @@ class _Loop:
             if better:
                 self._checkpoint.save_best(self._weights)
         tired = bool(self._recipe.patience) and bad >= self._recipe.patience
-        return State(
-            step=step,
-            tokens=state.tokens + sum(len(one.tokens) for one in sequences),
+        return msgspec.structs.replace(
+            state,
+            looking=False,
             seconds=seconds,
             best=best,
             bad=bad,
             validated=state.validated if validated is None else validated,
-            stopped=f"no better validation loss in {bad} looks" if tired and step < self._schedule.steps else "",
+            stopped=f"no better validation loss in {bad} looks" if tired and state.step < self._schedule.steps else "",
         )
 
     def _step(self, step: int, sequences: Sequence[Rendered], halt: Halt) -> float:
