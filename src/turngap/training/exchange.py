@@ -24,7 +24,7 @@ import msgspec
 
 from turngap import formats, jsonio
 from turngap.config import DataConfig
-from turngap.data import AssistantMessage, Conversation, ToolMessage
+from turngap.data import AssistantMessage, Conversation, ToolCall, ToolMessage
 from turngap.errors import DataError, StoreError
 from turngap.formats.base import Findings, GivenTools, Place
 from turngap.formats.openai import conversation as read_conversation
@@ -70,7 +70,7 @@ def write(directory: Path, made: ExampleSet, manifest: Manifest) -> Manifest:
         for split in SPLITS:
             with parts[_examples_of(split)].open("w", encoding="utf-8") as stream:
                 for example in made.of(split):
-                    digests.append(example.digest())
+                    digests.append(_as_kept(example).digest())
                     stream.write(jsonio.dumps(record(example)) + "\n")
             formats.write(made.conversations[split], parts[_conversations_of(split)])
         done = msgspec.structs.replace(manifest, digest=jsonio.digest(digests))
@@ -158,6 +158,21 @@ def record(example: Example) -> dict[str, Any]:
     }
 
 
+def _as_kept(example: Example) -> Example:
+    """An example as far as files keep it: of a malformed call in its context the text alone, and that spaced."""
+    context = tuple(
+        msgspec.structs.replace(message, calls=tuple(map(_text_alone, message.calls)))
+        if isinstance(message, AssistantMessage)
+        else message
+        for message in example.context
+    )
+    return msgspec.structs.replace(example, context=context)
+
+
+def _text_alone(call: ToolCall) -> ToolCall:
+    return call if call.arguments is not None else ToolCall(name=call.name, arguments=None, raw=_spaced(call.raw or ""))
+
+
 def _spaced(arguments: str) -> str:
     """Arguments as the filter ``tojson`` of chat templates writes them; malformed ones as they are."""
     try:
@@ -176,7 +191,7 @@ def read(directory: Path) -> tuple[Manifest, dict[Split, list[Example]]]:
     found = {split: list(_examples(directory / _examples_of(split))) for split in SPLITS}
     for split, examples in found.items():
         _require_count(directory / _examples_of(split), "examples", len(examples), manifest, split)
-    if jsonio.digest([one.digest() for examples in found.values() for one in examples]) != manifest.digest:
+    if jsonio.digest([_as_kept(one).digest() for examples in found.values() for one in examples]) != manifest.digest:
         raise DataError(
             f"does not match its manifest {MANIFEST}: the examples are others; {_AGAIN}", file=str(directory)
         )
