@@ -127,11 +127,11 @@ def test_a_server_that_is_down_is_exit_1(
 ) -> None:
     """The files are written with what there is, and the line says that the same command goes on."""
     server = chat_server([Status(503)])
-    model = ("--summariser", "openai/m", "--base-url", server.url, "--give-up-after", "0.2", "--explorations", "2")
+    model = ("--summariser", "openai/m", "--base-url", server.url, "--give-up-after", "1", "--explorations", "2")
     assert synth(shop, tmp_path / "s", *model) == 1
     said = capsys.readouterr().err.splitlines()
     assert said[-1] == "2 explorations could not be finished; the same command tries them again"
-    assert any("exploration 0" in one and "503" in one for one in said)
+    assert any("exploration 0" in one and "503" in one for one in said), said
     assert json.loads((tmp_path / "s" / "tasks.json").read_text(encoding="utf-8")) == []
 
 

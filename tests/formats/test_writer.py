@@ -156,5 +156,5 @@ def test_other_formats_are_not_written(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path, boat_conversation: Conversation) -> None:
     """Also one whose path has no name of its own."""
     for folder in (tmp_path, Path(), Path("/")):
-        with pytest.raises(UsageError, match="cannot be written: it is a directory"):
+        with pytest.raises(UsageError, match="cannot be written: Is a directory"):
             write([boat_conversation], folder)

@@ -24,7 +24,7 @@ def write_openai(conversations: Iterable[Conversation], path: Path) -> int:
         UsageError: the file cannot be written (no such folder, no right, no space).
     """
     if path.is_dir():  # also where it is called ``.`` or ``/``, which have no names to make another from
-        raise UsageError(f"{path}: cannot be written: it is a directory")
+        raise UsageError(f"{path}: cannot be written: Is a directory")
     temporary = path.with_name(f".{path.name}.part")
     count = 0
     try:
