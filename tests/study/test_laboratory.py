@@ -82,13 +82,18 @@ def _finish(study: Path, directory: Path) -> dict[str, Any]:
 
 def _timeless(found: dict[str, Any]) -> dict[str, Any]:
     """What a study found, but for how long it took and where it lies."""
-    for trained in found["results"]["trained"]:
-        trained["outcome"].pop("seconds")
-        trained["outcome"].pop("base")
+    told = [
+        (
+            one["name"],
+            {name: value for name, value in one["outcome"].items() if name not in ("seconds", "base")},
+            one["recovered"],
+        )
+        for one in found["results"]["trained"]
+    ]
     return {
         "columns": [(one["name"], one["figures"]) for one in found["columns"]],
         "contrasts": found["contrasts"],
-        "trained": [(one["name"], one["outcome"], one["recovered"]) for one in found["results"]["trained"]],
+        "trained": told,
     }
 
 
