@@ -109,8 +109,9 @@ def test_a_port_in_use_is_one_line(run: Path, capsys: pytest.CaptureFixture[str]
         (["RUN", "--host", "no such host"], "--host"),
         (["RUN", "--host", "198.51.100.7", "--no-browser"], "198.51.100.7"),
         (["RUN", "--conversations", "-1"], "--conversations"),
-        (["RUN", "--export", "RUN"], "is not empty"),
-        (["RUN", "--export", "RUN/run.json"], "is a file"),
+        (["RUN", "--export", "RUN/.."], "is not empty"),
+        (["RUN", "--export", "RUN"], "lies in the run"),
+        (["RUN", "--export", "RUN/copy"], "lies in the run"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(

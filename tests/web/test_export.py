@@ -139,6 +139,27 @@ def test_a_folder_with_something_in_it_is_refused(shelf: Shelf, tmp_path: Path) 
         export(shelf, tmp_path / "file" / "inside", parts=[_part])
 
 
+def test_a_run_is_no_place_for_a_copy(shelf: Shelf) -> None:
+    """Run directories are read only, whatever is asked for."""
+    with pytest.raises(UsageError, match="lies in the run"):
+        export(shelf, shelf.runs[0].path / "copy", parts=[_part])
+    assert not (shelf.runs[0].path / "copy").exists()
+
+
+def test_a_copy_that_is_interrupted_leaves_nothing(shelf: Shelf, tmp_path: Path) -> None:
+    """The next one finds the place free."""
+
+    def interrupted(done: int, _known: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export(shelf, tmp_path / "copy", parts=[_part], progress=interrupted)
+    assert list(tmp_path.iterdir()) == []
+    export(shelf, tmp_path / "copy", parts=[_part])
+    assert (tmp_path / "copy" / "index.html").is_file()
+
+
 def test_a_first_page_that_fails_is_said(shelf: Shelf, tmp_path: Path) -> None:
     """There is no copy then."""
     with pytest.raises(StoreError, match="the first page answers 404"):

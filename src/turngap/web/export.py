@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
@@ -71,20 +72,37 @@ def export(
         progress: is told after each page.
 
     Raises:
-        UsageError: the folder is not empty, or is none.
+        UsageError: the folder lies in a run, is not empty, or is none.
         StoreError: it cannot be written.
     """
+    place = folder.resolve()
+    # A copy that was interrupted leaves nothing where the next one is to stand.
+    part = place.with_name(f".{place.name}.part")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            raise UsageError(f"{folder}: is not empty; name another directory for the copy")
-        (folder / "static").mkdir()
+        _require_free(shelf, folder)
+        shutil.rmtree(part, ignore_errors=True)
+        (part / "static").mkdir(parents=True)
         viewer = mount(shelf, guarding.local(page_key=""), parts, copied=conversations)
-        return _Copy(viewer, shelf.runs, folder, conversations).write(progress)
-    except FileExistsError:
-        raise UsageError(f"{folder}: is a file; name a directory for the copy") from None
+        written = _Copy(viewer, shelf.runs, part, conversations).write(progress)
+        place.mkdir(exist_ok=True)
+        for done in part.iterdir():
+            done.rename(place / done.name)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return written
+
+
+def _require_free(shelf: Shelf, folder: Path) -> None:
+    place = folder.resolve()
+    inside = next((run for run in shelf.runs if place.is_relative_to(run.path.resolve())), None)
+    if inside is not None:
+        raise UsageError(f"{folder}: lies in the run {inside.label}; name a directory elsewhere for the copy")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file; name a directory for the copy")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(f"{folder}: is not empty; name another directory for the copy")
 
 
 class _Copy:
