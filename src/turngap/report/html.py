@@ -26,7 +26,9 @@ from turngap.report.document import Cell, Chart, Column, Document, chart_table
 
 try:
     import jinja2
-    from markupsafe import Markup, escape
+    from markupsafe import Markup
+
+    from turngap.report.exact import exact
 except ImportError as error:
     raise MissingExtra(
         f"an HTML report needs the package {error.name or 'jinja2'}: pip install 'turngap[report]'"
@@ -88,12 +90,6 @@ def page(template: str, style: str, **values: Any) -> str:
     styles = _asset("page.css") + _asset(style)
     marked = Markup(styles)  # noqa: S704 - two files of this package, and their hash is in the policy
     return _environment().get_template(template).render(policy=_policy(styles, []), style=marked, **values)
-
-
-def exact(text: str) -> Markup:
-    """Text as it is, for an element: what HTML would change on reading is written so that it comes out unchanged."""
-    kept = jsonio.clean(str(text)).replace("\x00", "\ufffd")
-    return Markup(str(escape(kept)).replace("\r", "&#13;"))  # noqa: S704 - escaped in this very line
 
 
 def inert_json(value: Any) -> str:

@@ -22,8 +22,9 @@ from turngap.metrics.rounding import decimals
 
 try:
     import jinja2
-    from markupsafe import Markup, escape
     from starlette.responses import Response
+
+    from turngap.report.exact import exact
 except ImportError as error:
     raise MissingExtra(f"the viewer needs the package {error.name or 'jinja2'}: pip install 'turngap[view]'") from None
 
@@ -119,12 +120,6 @@ class Pages:
         if name in self._made and name not in self._assets:
             self._assets[name] = self._made[name]()
         return self._assets.get(name)
-
-
-def exact(text: object) -> Markup:
-    """Text as it is, for an element: what HTML would change on reading is written so that it comes out unchanged."""
-    kept = jsonio.clean(str(text)).replace("\x00", "\ufffd")
-    return Markup(str(escape(kept)).replace("\r", "&#13;"))  # noqa: S704 - escaped in this very line
 
 
 def address(path: str, **query: Any) -> str:
