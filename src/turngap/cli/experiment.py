@@ -64,9 +64,9 @@ def perform_study(plan: Study, directory: Path) -> Findings:
     found = findings(plan, results)
     jsonio.write_atomic(page(plan, directory), study_page(found, _drawn(found, page(plan, directory))))
     jsonio.write_atomic(_stored(plan, directory), jsonio.dumps(_plain(found), indent=2) + "\n")
+    figures = study_figures(found)
     for trained in results.trained:
         manifest, _ = exchange.read(trained.examples)
-        figures = study_figures(found)
         jsonio.write_atomic(trained.folder / CARD, card(trained.outcome, manifest, trained.folder, figures))
     return found
 

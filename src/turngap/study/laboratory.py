@@ -168,8 +168,7 @@ class Laboratory:
                 trials=teacher.trials,
                 seed=self._study.seed,
             )
-            await roll_out(config, folder / "run", self._services)
-            _require_measured(folder / "run")
+            await self._roll_out(config, folder)
             with RunStore.open(folder / "run", write=True) as store:
                 keep(store, self._domain(side, tasks), folder / CONVERSATIONS)
 
@@ -221,16 +220,8 @@ class Laboratory:
         spec = f"{PREFIX}{self.served(last.folder)}"
 
         async def act(folder: Path) -> None:
-            chosen = _evenly(task_files.read(made / TASKS).tasks, wanted.tasks, lambda task: task.scenario.value)
-            config = RolloutConfig(
-                domain=tasks.domain,
-                tasks=TaskConfig(path=str(made / TASKS), ids=tuple(task.id for task in chosen)),
-                model=self._asked(spec, ask),
-                max_steps=ask.max_steps,
-                seed=study.seed,
-            )
-            await roll_out(config, folder / "run", self._services)
-            _require_measured(folder / "run")
+            config = self._let_loose(spec, ask, tasks.domain, made, wanted.tasks)
+            await self._roll_out(config, folder)
             with RunStore.open(folder / "run", write=True) as store:
                 kept = keep_recoveries(store, self._domain("train", tasks), folder / CONVERSATIONS)
             jsonio.write_atomic(folder / _COUNTS, jsonio.dumps(kept) + "\n")
@@ -325,6 +316,21 @@ class Laboratory:
             seed=self._study.seed,
         )
 
+    def _let_loose(self, spec: str, ask: Asked, domain: str, made: Path, most: int) -> RolloutConfig:
+        """A model on so many of the tasks that were made, evenly from the scenarios."""
+        chosen = _evenly(task_files.read(made / TASKS).tasks, most, lambda task: task.scenario.value)
+        return RolloutConfig(
+            domain=domain,
+            tasks=TaskConfig(path=str(made / TASKS), ids=tuple(task.id for task in chosen)),
+            model=self._asked(spec, ask),
+            max_steps=ask.max_steps,
+            seed=self._study.seed,
+        )
+
+    async def _roll_out(self, config: RolloutConfig, folder: Path) -> None:
+        await roll_out(config, folder / "run", self._services)
+        _require_measured(folder / "run")
+
     async def _measure(self, name: str, spec: str, gold: Path, ask: Asked) -> Measured:
         study, slug = self._study, name.replace(" ", "-")
         made = await self._tasks("evaluate", study.evaluate)
@@ -345,17 +351,8 @@ class Laboratory:
             _require_measured(folder / "run")
 
         async def live(folder: Path) -> None:
-            chosen = _evenly(task_files.read(made / TASKS).tasks, ask.tasks, lambda task: task.scenario.value)
-            config = RolloutConfig(
-                domain=study.evaluate.domain,
-                tasks=TaskConfig(path=str(made / TASKS), ids=tuple(task.id for task in chosen)),
-                model=self._asked(_at_hand(spec), ask),
-                trials=ask.trials,
-                max_steps=ask.max_steps,
-                seed=study.seed,
-            )
-            await roll_out(config, folder / "run", self._services)
-            _require_measured(folder / "run")
+            config = self._let_loose(_at_hand(spec), ask, study.evaluate.domain, made, ask.tasks)
+            await self._roll_out(msgspec.structs.replace(config, trials=ask.trials), folder)
 
         whom = [naming.model(spec, self._directory), ask.max_tokens, ask.base_url, study.seed]
         on_recorded = [gold.name, *whom, ask.conversations, protocols, ask.judge, ask.horizon]
