@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,3 +100,18 @@ def test_atomic_writing_replaces_and_leaves_nothing_behind(tmp_path: Path) -> No
         with pytest.raises(IsADirectoryError) as raised:
             jsonio.write_atomic(folder, "new")
         assert raised.value.filename == str(folder)
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [({"parts": [{"size": "x"}]}, ".parts[0].size"), ({"parts": 3}, ".parts"), (3, "")],
+)
+def test_a_misfit_is_taken_apart(value: object, where: str) -> None:
+    """What is wrong and its path, without the marks that msgspec puts around it."""
+    part = msgspec.defstruct("Part", [("size", int)])
+    whole = msgspec.defstruct("Whole", [("parts", list[part])])  # type: ignore[valid-type]
+    with pytest.raises(msgspec.ValidationError) as caught:
+        msgspec.convert(value, whole)
+    problem, found = jsonio.misfit(caught.value)
+    assert found == where
+    assert problem.startswith("Expected `") and "$" not in problem

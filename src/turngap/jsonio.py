@@ -155,6 +155,12 @@ def digest(value: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
 
+def misfit(error: msgspec.ValidationError) -> tuple[str, str]:
+    """What does not fit a type, and where as msgspec writes it: ``.train.each``, ``[3]``, or nothing for the whole."""
+    problem, _, where = str(error).partition(" - at `$")
+    return problem, where.removesuffix("`")
+
+
 def read_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """Yield (1-based number, line without its end) of a JSONL stream, without blank lines and a leading BOM."""
     for number, raw in enumerate(stream, start=1):

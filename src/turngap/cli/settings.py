@@ -120,7 +120,7 @@ def _convert(settings: dict[str, Any], source: str, kind: type[_Config]) -> _Con
     try:
         config = msgspec.convert(settings, kind)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{source}configuration: {_plain(str(error))}") from None
+        raise ConfigError(f"{source}configuration: {_plain(error)}") from None
     for path, least in _AT_LEAST:
         value = _get(settings, path)
         if value is not None and value < least:
@@ -213,8 +213,8 @@ def _get(settings: Any, path: str) -> Any:
     return settings
 
 
-def _plain(message: str) -> str:
+def _plain(error: msgspec.ValidationError) -> str:
     """Msgspec's message with its path in our notation: ``model.concurrency: expected `int`, got `str```."""
-    text, _, path = message.partition(" - at `$")
-    path = path.strip(".`")
+    text, path = jsonio.misfit(error)
+    path = path.strip(".")
     return f"{path}: {text}" if path else text

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from turngap import jsonio
 from turngap.domains.frozen import StateError, canonical, freeze, thaw
 
 R = TypeVar("R")
@@ -43,8 +44,8 @@ def read_record(of: Any, data: Any, place: str) -> Any:
     try:
         record = msgspec.convert(thaw(data), of)
     except msgspec.ValidationError as error:
-        problem, _, where = str(error).partition(" - at `$")
-        raise StateError(f"{place}{where.removesuffix('`')}: {problem}") from None
+        problem, where = jsonio.misfit(error)
+        raise StateError(f"{place}{where}: {problem}") from None
     return freeze(record, place)
 
 

@@ -354,6 +354,6 @@ def _convert(value: Any, kind: type[_ANY], file: str, root: str) -> _ANY:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        problem, _, where = str(error).partition(" - at `$")
-        field = root + where.rstrip("`")
+        problem, where = jsonio.misfit(error)
+        field = root + where
         raise DataError(problem[:1].lower() + problem[1:], file=file, field=field) from None

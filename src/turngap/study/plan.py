@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from turngap import judges, models, users
+from turngap import jsonio, judges, models, users
 from turngap.config import FURTHER, PROTOCOLS, SCENARIOS
 from turngap.errors import ConfigError, DataError, TurngapError, UsageError
 from turngap.registry import Registry
@@ -177,7 +177,7 @@ def read(path: Path) -> Study:
         if problem is not None:
             raise ConfigError(problem)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {_plain(str(error))}") from None
+        raise ConfigError(f"{path}: {_plain(error)}") from None
     except TurngapError as error:
         raise ConfigError(f"{path}: {error}") from None
     train, evaluate = (
@@ -310,8 +310,8 @@ def _beside(path: Path, field: str, name: str) -> Path:
     raise DataError(problem, file=str(path), field=field)
 
 
-def _plain(message: str) -> str:
+def _plain(error: msgspec.ValidationError) -> str:
     """Msgspec's message with the field in front, as everywhere: ``train.each: expected `int`, got `str```."""
-    text, _, field = message.partition(" - at `$")
-    field = field.strip(".`")
+    text, field = jsonio.misfit(error)
+    field = field.strip(".")
     return f"{field}: {text[:1].lower()}{text[1:]}" if field else text

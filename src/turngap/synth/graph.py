@@ -163,8 +163,8 @@ def from_json(text: str | bytes, *, file: str = "") -> ToolGraph:
     except jsonio.JsonError as error:
         raise DataError(str(error), file=file) from None
     except msgspec.ValidationError as error:
-        problem, _, where = str(error).partition(" - at `$")
-        raise DataError(f"no tool graph: {problem}", file=file, field=where.strip(".`")) from None
+        problem, where = jsonio.misfit(error)
+        raise DataError(f"no tool graph: {problem}", file=file, field=where.strip(".")) from None
     unknown = next((edge for edge in graph.edges if not {edge.source, edge.target} <= graph.nodes.keys()), None)
     if unknown is not None:
         raise DataError(f"no tool graph: an edge {unknown.source} -> {unknown.target} without its tools", file=file)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import msgspec
 
+from turngap import jsonio
 from turngap.errors import DataError
 
 
@@ -71,5 +72,5 @@ def read(path: Path) -> Overrides:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"no TOML: {error}", file=file) from None
     except msgspec.ValidationError as error:
-        problem, _, where = str(error).partition(" - at `$")
-        raise DataError(problem, file=file, field=where.strip(".`")) from None
+        problem, where = jsonio.misfit(error)
+        raise DataError(problem, file=file, field=where.strip(".")) from None

@@ -238,10 +238,10 @@ def _read(text: bytes, file: str) -> _File:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"not TOML: {error}", file=file) from None
     except msgspec.ValidationError as error:
-        problem, _, where = str(error).partition(" - at `$")
+        problem, where = jsonio.misfit(error)
         unknown = _UNKNOWN.search(problem)
         meant = hint(unknown[1], _FIELDS) if unknown else ""
-        raise DataError(problem[:1].lower() + problem[1:] + meant, file=file, field=where.strip("`.")) from None
+        raise DataError(problem[:1].lower() + problem[1:] + meant, file=file, field=where.strip(".")) from None
 
 
 def _laid(layers: Sequence[_File], sources: tuple[str, ...]) -> Phrases:
