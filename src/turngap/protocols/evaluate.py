@@ -286,23 +286,21 @@ async def _run_from_all(
     before = store.count_horizon(most)
     progress.stage("horizon", total, before.good, before.errored)
 
-    def open_units() -> Iterator[tuple[Conversation, list[Decision]]]:
+    def open_units() -> Iterator[list[tuple[Conversation, list[Decision]]]]:
         for conversation in store.conversations():
             done = store.ran_from(conversation.id, most)
             counted = horizon.starts(conversation)
-            for place, start in enumerate(counted):
-                if start.index not in done:
-                    yield conversation, counted[place:]
+            yield [(conversation, counted[place:]) for place, start in enumerate(counted) if start.index not in done]
 
-    async def work(unit: tuple[Conversation, list[Decision]]) -> None:
-        conversation, counted = unit
-        matcher, rules = matcher_for(conversation, config), horizon.rules_of(config.replay)
-        result = await horizon.run(model, conversation, counted, matcher, rules, most)
-        reach = horizon.speaks_for(counted, result, most)
-        store.put_horizon(conversation.id, counted[0].index, result, reach=reach)
-        _advance(progress, result)
+    async def work(claim: Claim[tuple[Conversation, list[Decision]]]) -> None:
+        with claim as (conversation, counted):
+            matcher, rules = matcher_for(conversation, config), horizon.rules_of(config.replay)
+            result = await horizon.run(model, conversation, counted, matcher, rules, most)
+            reach = horizon.speaks_for(counted, result, most)
+            store.put_horizon(conversation.id, counted[0].index, result, reach=reach)
+            _advance(progress, result)
 
-    await run_units(open_units(), work, concurrency=concurrency)
+    await run_units(Streams(open_units()), work, concurrency=concurrency)
 
 
 def _advance(progress: Progress, result: Prediction | Trajectory | Failure) -> None:
